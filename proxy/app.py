@@ -1,0 +1,237 @@
+"""The composition root: the only place where parts are chosen and joined.
+
+One process, one event loop, one scoring thread; scale by replicas. ``Server.run`` serves until told to stop, then lets
+what is in flight finish.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+from typing import TYPE_CHECKING
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
+
+from proxy import __version__
+from proxy.access import Access
+from proxy.admin import Health, admin_app
+from proxy.guard.assess import Assessor
+from proxy.guard.record import fan_out
+from proxy.observe.log import LogSink
+from proxy.observe.metrics import Metrics
+from proxy.scoring.batcher import Batcher
+from proxy.surfaces.base import Services, endpoint, json_response
+from proxy.surfaces.bedrock import errors as bedrock_errors
+from proxy.surfaces.bedrock.apply import ApplyGuardrail
+from proxy.surfaces.openai import render as openai_render
+from proxy.surfaces.openai.chat import Chat
+from proxy.upstream.model_list import parse_model_list
+from proxy.upstream.models import build_upstreams
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from proxy.policy.store import PolicyStore, Reload
+    from proxy.scoring.base import Model, Scorer
+    from proxy.settings import ScorerSettings, Settings
+
+_log = logging.getLogger("groundwarden")
+
+
+def embedded_scorer(settings: ScorerSettings) -> Scorer:
+    """The scorer that ships with the package, loaded when it is warmed."""
+
+    def load() -> Model:
+        from proxy.scoring.embedded import EmbeddedModel  # noqa: PLC0415 - OpenVINO is loaded off the event loop
+
+        return EmbeddedModel(threads=settings.threads)
+
+    return Batcher(load, queue_pairs=settings.queue_pairs)
+
+
+SCORERS: dict[str, Callable[[ScorerSettings], Scorer]] = {"embedded": embedded_scorer}
+
+
+class Server:
+    """The whole program: both ports, the scorer, the models, the policies."""
+
+    def __init__(self, settings: Settings, store: PolicyStore, *, scorer: Scorer | None = None) -> None:
+        self._settings = settings
+        self._store = store
+        self._scorer = scorer or SCORERS[settings.scorer.backend](settings.scorer)
+        self._upstreams = build_upstreams(parse_model_list(list(settings.model_list)))
+        self._health = Health()
+        self._metrics = self._counted()
+        self.app = self._app()
+        admin = admin_app(self._health, self._metrics, store, settings.admin_key_sha256)
+        server = settings.server
+        self._main = Listener(self.app, server.host, server.port)
+        self._admin = Listener(admin, server.admin_host, server.admin_port)
+
+    @property
+    def address(self) -> str:
+        """Where callers reach it; known once ``started`` is set."""
+        return self._main.address
+
+    @property
+    def admin_address(self) -> str:
+        """Where operators reach it; known once ``started`` is set."""
+        return self._admin.address
+
+    async def run(self, started: Callable[[], None] | None = None) -> None:
+        """Serve until a signal or ``stop``. ``started`` is called when both ports answer and the model is warm.
+
+        Raises ``OSError`` when a port is taken, ``ScoringError`` when the model does not load.
+        """
+        watching: asyncio.Task[None] | None = None
+        try:
+            with self._stop_on_signals():
+                await asyncio.gather(self._scorer.warm(), self._upstreams.warm())
+                await self._main.listen()
+                await self._admin.listen()
+                self._health.ready = True
+                watching = asyncio.create_task(self._store.watch(self._reloaded))
+                _log.info("ready on %s, operators on %s", self.address, self.admin_address)
+                if started is not None:
+                    started()
+                await self._main.drain()
+        finally:
+            self._health.ready = False
+            if watching is not None:
+                watching.cancel()
+            await self._admin.close()
+            await self._upstreams.close()
+            await self._scorer.close()
+
+    def stop(self) -> None:
+        """Begin a graceful stop: no new connections, what is in flight finishes."""
+        self._health.ready = False
+        self._main.should_exit = True
+
+    @contextlib.contextmanager
+    def _stop_on_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        signals = (signal.SIGINT, signal.SIGTERM)
+        try:
+            for number in signals:
+                loop.add_signal_handler(number, self.stop)
+        except (RuntimeError, ValueError):  # not in the main thread: whoever runs us stops us
+            yield
+            return
+        try:
+            yield
+        finally:
+            for number in signals:
+                loop.remove_signal_handler(number)
+
+    def _counted(self) -> Metrics:
+        settings = self._settings
+        metrics = Metrics(
+            tenants=[tenant.id for tenant in settings.tenants] or ["default"],
+            policies=self._store.snapshot.policies,
+            models=self._upstreams.names(),
+            version=__version__,
+        )
+        metrics.set_queue(lambda: getattr(self._scorer, "queue_pairs", 0))
+        metrics.reload("success", self._store.snapshot.loaded_at)
+        return metrics
+
+    def _reloaded(self, reload: Reload) -> None:
+        self._metrics.reload(reload.result, self._store.snapshot.loaded_at)
+        self._health.problems = [str(problem) for problem in reload.problems]
+        if reload.result == "success":
+            _log.info("policies reloaded: version %s", self._store.snapshot.version)
+        for problem in self._health.problems:
+            _log.error("policies not reloaded, the last good ones stay in force: %s", problem)
+
+    def _app(self) -> Starlette:
+        services = Services(
+            access=Access(self._settings),
+            policies=lambda: self._store.snapshot.policies,
+            models=self._upstreams,
+            assessor=Assessor(self._scorer),
+            sink=fan_out(self._metrics.record, LogSink()),
+            max_body_bytes=self._settings.server.max_body_bytes,
+        )
+        chat, guardrail = Chat(services), ApplyGuardrail(services)
+        openai = openai_render.error
+        routes = [
+            *self._health.routes(),
+            Route("/v1/chat/completions", endpoint(services, "chat", chat.complete, openai), methods=["POST"]),
+            Route("/v1/models", endpoint(services, None, chat.models, openai)),
+            Route("/v1/models/{id:path}", endpoint(services, None, chat.model, openai)),
+            Route(
+                "/guardrail/{identifier:path}/version/{version}/apply",
+                endpoint(services, "apply_guardrail", guardrail.apply, bedrock_errors.error),
+                methods=["POST"],
+            ),
+        ]
+        app = Starlette(routes=routes, exception_handlers={404: _no_route, 405: _no_route})
+        app.router.redirect_slashes = False  # it would send callers to wherever their Host header says
+        return app
+
+
+async def _no_route(request: Request, error: Exception) -> Response:
+    """Unknown paths and methods, in the shape most clients here read."""
+    status, headers = (error.status_code, error.headers) if isinstance(error, HTTPException) else (404, None)
+    word = "Unknown path" if status == 404 else "Wrong method"  # noqa: PLR2004 - HTTP's own number
+    message = f"{word}: {request.method} {request.url.path[:200]}"
+    body = {"message": message, "type": "invalid_request_error", "param": None, "code": "not_found"}
+    return json_response(status, {"error": body}, dict(headers or {}))
+
+
+class Listener(uvicorn.Server):
+    """A uvicorn server that binds before it answers, and whose start and end we time: two share one loop."""
+
+    def __init__(self, app: Starlette, host: str, port: int) -> None:
+        self._place = (host, port)
+        super().__init__(
+            uvicorn.Config(
+                app, lifespan="off", log_config=None, access_log=False, server_header=False, ws="none", loop="none"
+            )
+        )
+
+    @property
+    def address(self) -> str:
+        """The URL it answers on; known once it listens."""
+        host, port = self.servers[0].sockets[0].getsockname()[:2]
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    async def listen(self) -> None:
+        """Bind and answer. Raises ``OSError`` when the address cannot be had."""
+        self.config.load()
+        self.lifespan = self.config.lifespan_class(self.config)
+        await self.startup([_bound(*self._place)])
+
+    async def drain(self) -> None:
+        """Answer until told to stop, then finish what is in flight."""
+        await self.main_loop()
+        await self.close()
+
+    async def close(self) -> None:
+        """Let what is in flight finish, if it ever listened."""
+        if self.started:
+            self.started = False
+            await self.shutdown()
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A bound socket that names its protocol: asyncio switches Nagle's delay off (40 ms a reply) only on those."""
+    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except OSError as error:
+        bound.close()
+        message = f"cannot listen on {host}, port {port}: {(error.strerror or 'unknown reason').lower()}"
+        raise OSError(message) from error
+    return bound

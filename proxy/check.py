@@ -1,0 +1,115 @@
+"""Everything that can be wrong before a server starts, found at once: the work of ``groundwarden check``.
+
+``load`` is what ``serve`` begins with: the same findings, raised.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from proxy.keys import nearest
+from proxy.policy.store import PolicyStore, policy_names, policy_problems
+from proxy.settings import policies_folder, settings_from, tenants_written
+from proxy.upstream.model_list import ModelListError, parse_model_list
+from proxy.yamlfile import ConfigError, in_order, plain, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from proxy.settings import Settings
+    from proxy.yamlfile import Document, KeyPath, Problem
+
+
+def check_config(file: Path, *, environ: Mapping[str, str] | None = None) -> list[Problem]:
+    """Find all problems of a config.yaml: its own, its environment's, its models' and its policies'."""
+    try:
+        load(file, environ=environ)
+    except ConfigError as error:
+        return list(error.problems)
+    return []
+
+
+def check_policies(paths: Iterable[Path]) -> list[Problem]:
+    """Find all problems of policy files, and of whole folders of them, without a config.yaml."""
+    return in_order(problem for path in paths for problem in _policy_problems(path))
+
+
+def load(
+    file: Path, *, host: str | None = None, port: int | None = None, environ: Mapping[str, str] | None = None
+) -> tuple[Settings, PolicyStore]:
+    """Read a config.yaml and its policies, ready to serve. ``host`` and ``port`` replace the file's.
+
+    The store holds its first set, and insists from then on that every policy a tenant uses stays. Raises
+    ``ConfigError`` with all problems.
+    """
+    environ = os.environ if environ is None else environ
+    document = _overridden(read(file, environ=environ), host=host, port=port)
+    settings, problems = settings_from(document, environ=environ)
+    store, found = _store(document, settings)
+    found += _model_problems(document, environ)
+    known = {problem.path for problem in problems if problem.file == file}
+    problems += [problem for problem in found if problem.file != file or problem.path not in known]
+    if settings is None or store is None or problems:
+        raise ConfigError(problems)
+    return settings, store
+
+
+def _overridden(document: Document, **given: str | int | None) -> Document:
+    """Put what the command line says in the place of what the file says."""
+    options = {key: value for key, value in given.items() if value is not None}
+    server = document.value.get("server") or {}
+    if not options or not isinstance(server, dict):
+        return document
+    return replace(document, value={**document.value, "server": {**server, **options}})
+
+
+def _store(document: Document, settings: Settings | None) -> tuple[PolicyStore | None, list[Problem]]:
+    """Load the policies, and find those that are missing or wrong."""
+    folder = policies_folder(document)
+    if not folder.is_dir():
+        return None, [document.problem(("policies",), "must be an existing folder; its path is relative to this file")]
+    problems = list(_unknown_policies(document, policy_names(folder)))
+    store = PolicyStore(folder, required=settings.required_policies if settings and not problems else ())
+    try:
+        store.load()
+    except ConfigError as error:
+        problems += error.problems
+    return store, problems
+
+
+def _unknown_policies(document: Document, names: frozenset[str]) -> Iterator[Problem]:
+    """Find tenants whose policies do not exist."""
+    for path, name in _policies_named(document):
+        if isinstance(name, str) and name not in names:
+            yield document.problem(path, f"must name a policy; try {nearest(name, names) or ', '.join(sorted(names))}")
+
+
+def _policies_named(document: Document) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield every place where a tenant names a policy."""
+    for index, tenant in tenants_written(document):
+        yield ("tenants", index, "policy"), tenant.get("policy")
+        others = tenant.get("policies")
+        for position, name in enumerate(others if isinstance(others, list) else ()):
+            yield ("tenants", index, "policies", position), name
+
+
+def _model_problems(document: Document, environ: Mapping[str, str]) -> list[Problem]:
+    """Find what is wrong with the entries of ``model_list``, in the words of those who serve them."""
+    try:
+        parse_model_list(plain(document.value.get("model_list") or []), environ)
+    except ModelListError as error:
+        return [document.problem(problem.path, problem.message, at_key=True) for problem in error.problems]
+    return []
+
+
+def _policy_problems(path: Path) -> list[Problem]:
+    if not path.is_dir():
+        return policy_problems(path)
+    try:
+        PolicyStore(path).load()
+    except ConfigError as error:
+        return list(error.problems)
+    return []

@@ -1,0 +1,202 @@
+"""The command line. Errors are one line on stderr; exit 2 for usage, 1 for failure."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from proxy import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+
+
+_T = TypeVar("_T")
+_NOT_YET = ("evaluate", "calibrate", "replay")
+
+
+class _Parser(argparse.ArgumentParser):
+    """Usage errors in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    args = _parser().parse_args(argv)
+    command: Callable[[argparse.Namespace], int] = args.command
+    try:
+        return command(args)
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:  # noqa: BLE001 - a command's failure is one line, whatever it was
+        return _fail(error)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="groundwarden", description="Pass a model's answer only when the documents support it.")
+    parser.add_argument("--version", action="version", version=f"groundwarden {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+
+    serve = commands.add_parser("serve", help="run the proxy")
+    serve.add_argument("--config", type=Path, metavar="FILE", help="default: config.yaml in this folder")
+    serve.add_argument("--host", help="overrides server.host")
+    serve.add_argument("--port", type=_port, help="overrides server.port")
+    serve.set_defaults(command=_serve)
+
+    demo = commands.add_parser("demo", help="the proxy on documented examples: no key, no config, no network")
+    demo.add_argument("--once", action="store_true", help="exit after the table; 0 if every outcome is as documented")
+    demo.add_argument("--port", type=_port, default=8080)
+    demo.set_defaults(command=_demo)
+
+    check = commands.add_parser(
+        "check", help="every problem of a configuration, with file, line and what would be right"
+    )
+    check.add_argument(
+        "--config", type=Path, metavar="FILE", help="default: config.yaml in this folder, unless policies are named"
+    )
+    check.add_argument(
+        "policies", nargs="*", type=Path, metavar="POLICY", help="policy files or folders to check alone"
+    )
+    check.set_defaults(command=_check)
+
+    score = commands.add_parser("score", help="judge one answer")
+    score.add_argument("--source", type=Path, nargs="+", action="extend", required=True, metavar="FILE")
+    score.add_argument("--query", metavar="Q", help="without one, only grounding is judged")
+    score.add_argument("--policy", type=Path, metavar="FILE", help="default: the default policy")
+    answer = score.add_mutually_exclusive_group(required=True)
+    answer.add_argument("--answer", metavar="A")
+    answer.add_argument("stdin", nargs="?", choices=["-"], help="read the answer from standard input")
+    score.set_defaults(command=_score)
+
+    for name in _NOT_YET:
+        later = commands.add_parser(name, help="not yet")
+        later.add_argument("rest", nargs=argparse.REMAINDER)
+        later.set_defaults(command=_not_yet, name=name)
+    return parser
+
+
+def _port(text: str) -> int:
+    value = int(text) if text.isdigit() else -1
+    if not 0 <= value <= 65535:  # noqa: PLR2004 - TCP's own range
+        message = f"invalid port {text!r}, try 0 to 65535"
+        raise argparse.ArgumentTypeError(message)
+    return value
+
+
+def _serve(args: argparse.Namespace) -> int:
+    from proxy.app import Server  # noqa: PLC0415 - `--help` and `check` need no server
+    from proxy.check import load  # noqa: PLC0415
+    from proxy.observe.log import configure  # noqa: PLC0415
+    from proxy.settings import find_config  # noqa: PLC0415
+
+    settings, store = load(find_config(args.config), host=args.host, port=args.port)
+    configure()
+    _run(Server(settings, store).run())
+    return 0
+
+
+def _run(main: Coroutine[Any, Any, _T]) -> _T:
+    """Run to the end on the quickest event loop there is."""
+    import uvloop  # noqa: PLC0415 - only servers need it
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(main)
+
+
+def _demo(args: argparse.Namespace) -> int:
+    from proxy import demo  # noqa: PLC0415
+    from proxy.observe.log import configure  # noqa: PLC0415
+
+    configure(level="WARNING")
+    return _run(demo.run(port=args.port, once=args.once))
+
+
+def _check(args: argparse.Namespace) -> int:
+    from proxy.check import check_config, check_policies  # noqa: PLC0415
+    from proxy.settings import find_config  # noqa: PLC0415
+
+    problems = list(check_policies(args.policies))
+    if args.config is not None or not args.policies:
+        problems += check_config(find_config(args.config))
+    for problem in problems:
+        print(problem)  # noqa: T201 - this command's output
+    if not problems:
+        print("no problems found")  # noqa: T201
+    return 1 if problems else 0
+
+
+def _score(args: argparse.Namespace) -> int:
+    from proxy.grounding.types import GroundingContext, Source  # noqa: PLC0415
+
+    answer = sys.stdin.read() if args.stdin else args.answer
+    sources = tuple(Source(text=file.read_text(encoding="utf-8"), id=str(file)) for file in args.source)
+    context = GroundingContext(sources=sources, query=args.query)
+    trace = asyncio.run(_judged(context, answer, args.policy))
+    if sys.stdout.isatty():
+        print(_as_table(trace))  # noqa: T201
+    else:
+        print(json.dumps(trace, ensure_ascii=False, indent=2))  # noqa: T201
+    return 0
+
+
+async def _judged(context: Any, answer: str, policy_file: Path | None) -> dict[str, Any]:
+    from proxy.app import embedded_scorer  # noqa: PLC0415
+    from proxy.guard.answer import AnswerPart  # noqa: PLC0415
+    from proxy.guard.assess import Assessor  # noqa: PLC0415
+    from proxy.guard.exchange import Meter, assess  # noqa: PLC0415
+    from proxy.guard.trace import trace_of  # noqa: PLC0415
+    from proxy.policy.store import DEFAULT, PolicyStore  # noqa: PLC0415
+    from proxy.settings import ScorerSettings, shipped_policies  # noqa: PLC0415
+
+    file = policy_file or shipped_policies() / f"{DEFAULT}.yaml"
+    policy = PolicyStore(file.parent, required=[file.stem]).load().policies[file.stem]
+    scorer = embedded_scorer(ScorerSettings())
+    try:
+        await scorer.warm()
+        meter, part = Meter(), AnswerPart(text=answer)
+        verdict = await assess(Assessor(scorer), policy, context, part, meter)
+        return trace_of((verdict,), (part,), context, policy, meter)
+    finally:
+        await scorer.close()
+
+
+def _as_table(trace: dict[str, Any]) -> str:
+    from proxy.tables import table  # noqa: PLC0415
+
+    checks = [
+        [name, _shown(check["score"]), str(check["threshold"]), "below" if check["below"] else "reached"]
+        for name, check in trace["checks"].items()
+    ]
+    claims = [[claim["text"], claim["kind"], _shown(claim["score"])] for claim in trace["claims"]]
+    parts = [f"outcome: {trace['outcome']}", table(["check", "score", "threshold", ""], checks)]
+    return "\n\n".join([*parts, table(["claim", "kind", "grounding"], claims)])
+
+
+def _shown(score: float | None) -> str:
+    return "-" if score is None else f"{score:.4f}"
+
+
+def _not_yet(args: argparse.Namespace) -> int:
+    sys.stderr.write(f"groundwarden: {args.name} is not here yet\n")
+    return 2
+
+
+def _fail(error: Exception) -> int:
+    from proxy.grounding.errors import GroundwardenError  # noqa: PLC0415
+    from proxy.yamlfile import ConfigError  # noqa: PLC0415
+
+    if isinstance(error, ConfigError):
+        lines = [str(problem) for problem in error.problems]
+    elif isinstance(error, OSError | ValueError | GroundwardenError):
+        lines = [str(error)]
+    else:
+        lines = [f"unexpected {type(error).__name__}: {error}"]
+    for line in lines:
+        sys.stderr.write(f"groundwarden: {' '.join(line.split())}\n")
+    return 1

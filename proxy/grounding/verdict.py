@@ -1,0 +1,94 @@
+"""Scores and rules in, a verdict out. The only file that compares a score with a threshold (through ``Check.below``).
+
+Order of judgement: a claim under its threshold, then what could not be inspected, then what could not be scored, then
+flags, then a pass. A failed score never hides another that is under its threshold, and is never a pass by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from proxy.grounding.types import Check, CheckKind, Claim, ClaimKind, ClaimResult, Outcome, Rule, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a policy says that matters to the verdict of a scored answer.
+
+    ``relevance_applies`` is false without a query and for an answer that calls tools.
+    """
+
+    grounding: Rule
+    relevance: Rule
+    relevance_applies: bool
+    abstention: Literal["pass", "score", "block"]
+    on_scorer_error: Literal["block", "pass"]
+
+
+def must_check(claim: Claim, abstention: str) -> bool:
+    """Whether a claim is judged: assertions always, abstentions when the policy scores them."""
+    return claim.needs_check or (claim.kind is ClaimKind.ABSTENTION and abstention == "score")
+
+
+def decide(results: Sequence[ClaimResult], terms: Terms) -> Verdict:
+    """The verdict on one answer, given what was found about each of its claims."""
+    judged = [result for result in results if must_check(result.claim, terms.abstention)]
+    abstains = any(result.claim.kind is ClaimKind.ABSTENTION for result in results) and not judged
+    checks = tuple(_checks(judged, terms, refused=abstains and terms.abstention == "block"))
+    blocked = tuple(check.kind.value for check in checks if check.below and check.rule.action == "block")
+    if abstains and terms.abstention == "block" and "relevance" not in blocked:
+        blocked = (*blocked, CheckKind.RELEVANCE.value)
+    bypasses = ("abstention",) if abstains and terms.abstention == "pass" else ()
+    if blocked:
+        return Verdict(outcome=Outcome.BLOCKED, checks=checks, claims=tuple(results), reasons=blocked)
+    if not checks:
+        return Verdict(outcome=Outcome.UNCHECKED, claims=tuple(results), bypasses=("policy_off",))
+    if any(check.score is None for check in checks):
+        return _could_not_score(checks, results, terms)
+    flagged = tuple(check.kind.value for check in checks if check.below)
+    outcome = Outcome.FLAGGED if flagged else Outcome.PASSED
+    return Verdict(outcome=outcome, checks=checks, claims=tuple(results), reasons=flagged, bypasses=bypasses)
+
+
+def _checks(judged: Sequence[ClaimResult], terms: Terms, *, refused: bool) -> Iterable[Check]:
+    if terms.grounding.active:
+        yield Check(kind=CheckKind.GROUNDING, rule=terms.grounding, score=_grounding(judged, terms.grounding))
+    if terms.relevance.active and terms.relevance_applies:
+        score = 0.0 if refused else _relevance(judged, terms.relevance)
+        yield Check(kind=CheckKind.RELEVANCE, rule=terms.relevance, score=score)
+
+
+def _grounding(judged: Sequence[ClaimResult], rule: Rule) -> float | None:
+    """Minimum (or mean) of the claims' support; 1 with nothing to judge.
+
+    With failures it is the best that it may still be when that blocks already, else None.
+    """
+    supports = [1.0 if result.support is None else result.support for result in judged] or [1.0]
+    score = min(supports) if rule.aggregate == "min" else sum(supports) / len(supports)
+    if all(result.support is not None for result in judged):
+        return score
+    settled = rule.action == "block" and Check(kind=CheckKind.GROUNDING, rule=rule, score=score).below
+    return score if settled else None
+
+
+def _relevance(judged: Sequence[ClaimResult], rule: Rule) -> float | None:
+    """Maximum over the claims: one relevant piece makes the answer relevant (Bedrock's rule)."""
+    known = [result.relevance for result in judged if result.relevance is not None]
+    if len(known) == len(judged):
+        return max(known, default=1.0)
+    highest = max(known, default=0.0)
+    settled = not Check(kind=CheckKind.RELEVANCE, rule=rule, score=highest).below
+    return highest if settled else None
+
+
+def _could_not_score(checks: tuple[Check, ...], results: Sequence[ClaimResult], terms: Terms) -> Verdict:
+    """What follows from a failed score: never a pass, and a block only where the check itself may block."""
+    may_block = any(check.score is None and check.rule.action == "block" for check in checks)
+    if may_block and terms.on_scorer_error == "block":
+        reasons = ("scorer_error",)
+        return Verdict(outcome=Outcome.BLOCKED, checks=checks, claims=tuple(results), reasons=reasons)
+    return Verdict(outcome=Outcome.UNSCORED, checks=checks, claims=tuple(results), bypasses=("scorer_error",))

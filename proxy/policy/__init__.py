@@ -1,0 +1,1 @@
+"""Policies as data: their schema, and the folder they are loaded from."""

@@ -1,0 +1,169 @@
+"""A policy: what is asked of an answer, and what happens when it falls short. One file in the policies folder each.
+
+The defaults here are those of every policy file. What a later version brings is refused with "not yet", so that no
+key is ever accepted and then ignored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from proxy.grounding.types import MAX_THRESHOLD, Action, Aggregate, Rule
+from proxy.keys import Count, Flag, Integer, Keys, Name, Number, Text, WrittenAs
+
+Role = Literal["system", "developer", "user", "assistant", "tool"]
+"""The roles of a conversation."""
+
+MAX_TIMEOUT_MS = 600_000
+_MAX_MESSAGE_CHARS = 5000
+_ROLES: tuple[Role, ...] = get_args(Role)
+
+
+def _off(value: Any) -> Any:
+    """Read YAML's bare ``off``, which is false, as the word it was meant to be."""
+    return "off" if value is False else value
+
+
+def _no_redact_yet(action: Action) -> Action:
+    if action == "redact":
+        message = "redact is not yet supported; try block or flag"
+        raise ValueError(message)
+    return action
+
+
+def _in_order(roles: tuple[Role, ...]) -> tuple[Role, ...]:
+    if not roles:
+        message = "must name at least one role; try [system, developer, user]"
+        raise ValueError(message)
+    return tuple(role for role in _ROLES if role in roles)
+
+
+def _no_retry_yet(attempts: int) -> int:
+    if attempts > 0:
+        message = "retrying is not yet supported; try 0"
+        raise ValueError(message)
+    return attempts
+
+
+def _no_audit_yet(audit_text: bool) -> bool:  # noqa: FBT001 - a validator takes the value and nothing else
+    if audit_text:
+        message = "the audit is not yet supported; try false"
+        raise ValueError(message)
+    return audit_text
+
+
+Threshold = Annotated[Number, Field(ge=0, le=MAX_THRESHOLD)]
+
+
+class GroundingKeys(Keys):
+    """How the rule for grounding is written."""
+
+    threshold: Threshold = 0.7
+    action: Annotated[Action, BeforeValidator(_off), AfterValidator(_no_redact_yet)] = "block"
+    aggregate: Aggregate = "min"
+
+
+class RelevanceKeys(Keys):
+    """How the rule for relevance is written. A sentence cannot be redacted for the whole answer's irrelevance."""
+
+    threshold: Threshold = 0.5
+    action: Annotated[Literal["block", "flag", "off"], BeforeValidator(_off)] = "block"
+
+
+def _rule(keys: GroundingKeys | RelevanceKeys) -> Rule:
+    return Rule(**dict(keys))
+
+
+def _grounding_keys(value: Any) -> Any:
+    return asdict(value) if isinstance(value, Rule) else value
+
+
+def _relevance_keys(value: Any) -> Any:
+    return {"threshold": value.threshold, "action": value.action} if isinstance(value, Rule) else value
+
+
+class OnUninspected(Keys):
+    """What happens to the parts of an answer that are no prose: let through, scored as prose, removed, or a block."""
+
+    tool_calls: Literal["pass", "block"] = "pass"
+    json_: Literal["score", "pass", "block"] = Field(default="score", alias="json")
+    images: Literal["block", "pass"] = "block"
+    reasoning: Literal["strip", "pass", "block"] = "strip"
+    default: Literal["block", "pass", "strip"] = "block"
+
+
+class Citations(Keys):
+    """From which support on a window is cited for a sentence."""
+
+    threshold: Threshold = 0.6
+
+
+class Limits(Keys):
+    """How much is read, in characters, and what happens beyond it: ``score`` it too, or ``reject``."""
+
+    source_chars: Count = 100_000
+    query_chars: Count = 1000
+    answer_chars: Count = 5000
+    on_exceed: Literal["score", "reject"] = "score"
+
+
+class Retry(Keys):
+    """How often the model is asked again after a block."""
+
+    attempts: Annotated[Integer, Field(ge=0), AfterValidator(_no_retry_yet)] = 0
+
+
+class PolicyKeys(Keys):
+    """The keys of a policy file, after ``extends`` is resolved, with their defaults."""
+
+    description: Text = ""
+    grounding: Annotated[Rule, WrittenAs(GroundingKeys, _rule, _grounding_keys)] = _rule(GroundingKeys())
+    relevance: Annotated[Rule, WrittenAs(RelevanceKeys, _rule, _relevance_keys)] = _rule(RelevanceKeys())
+    blocked_message: Annotated[Name, Field(max_length=_MAX_MESSAGE_CHARS)] = (
+        "I can't answer that from the documents I have."
+    )
+    on_block: Literal["message", "error"] = "message"
+    on_missing_context: Literal["pass", "block"] = "pass"
+    on_scorer_error: Literal["block", "pass"] = "block"
+    on_uninspected: OnUninspected = OnUninspected()
+    abstention: Literal["pass", "score", "block"] = "pass"
+    trust: Annotated[tuple[Role, ...], AfterValidator(_in_order)] = ("system", "developer", "user")
+    tool_results: Annotated[Literal["off", "source"], BeforeValidator(_off)] = "off"
+    history: Annotated[Literal["off", "source"], BeforeValidator(_off)] = "off"
+    query: Literal["tagged", "last_user"] = "tagged"
+    stream: Literal["sentence", "buffer", "after"] = "sentence"
+    citations: Citations = Citations()
+    limits: Limits = Limits()
+    timeout_ms: Annotated[Count, Field(le=MAX_TIMEOUT_MS)] = 2000
+    retry: Retry = Retry()
+    allow_trace: Flag = True
+    audit_text: Annotated[Flag, AfterValidator(_no_audit_yet)] = False
+    models: tuple[Name, ...] = ("*",)
+
+
+class Policy(PolicyKeys):
+    """A policy in force: frozen, and complete. ``name`` is its file's name without the ending."""
+
+    name: Name = "default"
+
+    @cached_property
+    def version(self) -> str:
+        """First 8 hexadecimal digits of the SHA-256 over everything but the name."""
+        canonical = json.dumps(self.model_dump(exclude={"name"}, by_alias=True), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()[:8]
+
+    @property
+    def active(self) -> bool:
+        """Whether anything is scored at all."""
+        return self.grounding.active or self.relevance.active
+
+    def allows_model(self, name: str) -> bool:
+        """Whether callers under this policy may use a model: shell patterns over the ``model_name``."""
+        return any(fnmatchcase(name, pattern) for pattern in self.models)

@@ -1,0 +1,310 @@
+"""The policies folder: loaded as a whole set or not at all, and watched.
+
+Rules of this file:
+
+- A set with any problem in it is not loaded; the last good one stays in force, whole.
+- Changes are seen by content, never by time stamps: a mounted ConfigMap swaps a symbolic link, editors rename, and a
+  repair may carry the time stamp of the damage.
+- A half-written file can be valid and laxer than either the old or the new one. So a changed folder must read the
+  same twice, a moment apart, before it counts, and a blank file is refused: it is what a writer leaves who begins.
+- A bad set is reported once, not at every look.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import threading
+import time
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+from proxy.keys import nearest, validate
+from proxy.policy.model import Policy, PolicyKeys
+from proxy.yamlfile import MAX_BYTES, ConfigError, Document, Problem, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+DEFAULT = "default"
+"""The policy of callers that name none. It always exists: without a file of that name it is the built-in defaults."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_SUFFIXES = {".yaml", ".yml"}
+_SETTLE_SECONDS = 0.2
+_MAX_CHAIN = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicySnapshot:
+    """A whole, valid set of policies. A request takes one and keeps it to its end.
+
+    ``version``: first 8 hexadecimal digits of the SHA-256 over all names and versions. ``loaded_at``: seconds since
+    the epoch.
+    """
+
+    policies: Mapping[str, Policy]
+    version: str
+    loaded_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reload:
+    """What one look at the folder led to. ``problems`` say why it failed."""
+
+    result: Literal["success", "failure", "unchanged"]
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """What the folder holds: each policy file's bytes, or why it cannot be read."""
+
+    contents: Mapping[Path, bytes | str]
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the set would."""
+        digest = hashlib.sha256()
+        for file, content in self.contents.items():
+            data = content.encode() if isinstance(content, str) else content
+            digest.update(f"{type(content).__name__} {file.name} {len(data)}\n".encode() + data)
+        digest.update(repr(self.problems).encode())
+        return digest.hexdigest()
+
+
+class PolicyStore:
+    """The policies of one folder: ``NAME.yaml`` (or ``.yml``) each; its subfolders are not read.
+
+    ``required`` are names that must exist in every set, such as those tenants refer to. ``settle`` is how many seconds
+    a changed folder must stay the same before it is read in earnest.
+    """
+
+    def __init__(self, folder: Path, *, required: Iterable[str] = (), settle: float = _SETTLE_SECONDS) -> None:
+        self.folder = folder
+        self.required = frozenset(required)
+        self._settle = settle
+        self._lock = threading.Lock()
+        self._seen: str | None = None
+        self._snapshot: PolicySnapshot | None = None
+
+    @property
+    def snapshot(self) -> PolicySnapshot:
+        """The set in force. Raises ``RuntimeError`` before the first ``load``."""
+        if self._snapshot is None:
+            message = "policies are not loaded yet"
+            raise RuntimeError(message)
+        return self._snapshot
+
+    def load(self) -> PolicySnapshot:
+        """Read the folder and put its set in force. Raises ``ConfigError`` with all problems of all files."""
+        with self._lock:
+            return self._take(_gather(self.folder))
+
+    def refresh(self) -> Reload:
+        """Look again, and swap the set if the folder holds another, valid one.
+
+        Blocks for ``settle`` seconds when something changed: call it in a thread. Never raises for what is in the
+        folder.
+        """
+        with self._lock:
+            files = _gather(self.folder)
+            if files.fingerprint == self._seen or not self._settled(files):
+                return Reload(result="unchanged")
+            try:
+                self._take(files)
+            except ConfigError as error:
+                return Reload(result="failure", problems=error.problems)
+            return Reload(result="success")
+
+    async def watch(self, report: Callable[[Reload], None], *, interval: float = 0.5) -> None:
+        """Refresh every ``interval`` seconds until cancelled; ``report`` hears of each success and failure."""
+        while True:
+            await asyncio.sleep(interval)
+            reload = await asyncio.to_thread(self.refresh)
+            if reload.result != "unchanged":
+                report(reload)
+
+    def _settled(self, files: _Files) -> bool:
+        """Whether the folder still holds the same a moment later; if not, a later look finds it."""
+        time.sleep(self._settle)
+        return _gather(self.folder).fingerprint == files.fingerprint
+
+    def _take(self, files: _Files) -> PolicySnapshot:
+        self._seen = files.fingerprint
+        policies, problems = _policies(files)
+        missing = () if problems else sorted(self.required - policies.keys())
+        problems += [_missing(self.folder, name) for name in missing]
+        if problems:
+            raise ConfigError(problems)
+        self._snapshot = _snapshot(policies)
+        return self._snapshot
+
+
+def policy_names(folder: Path) -> frozenset[str]:
+    """List the policies a folder offers, whether or not they are valid."""
+    return frozenset(file.stem for file in _gather(folder).contents) | {DEFAULT}
+
+
+def policy_problems(file: Path) -> list[Problem]:
+    """Find all problems of one policy file and of those it extends, which lie beside it."""
+    files = _gather(file.parent)
+    if file.suffix not in _SUFFIXES:
+        return [Problem(file=file, message="must end in .yaml to be a policy")]
+    if file not in files.contents:
+        return [*files.problems] or [Problem(file=file, message="does not exist")]
+    shelf = _Shelf(files)
+    shelf.files[file.stem] = file
+    shelf.report(_misnamed([file]))
+    _policy(shelf, file.stem)
+    return shelf.problems
+
+
+class _Shelf:
+    """The folder's documents by policy name, and everything found wrong so far, each thing once."""
+
+    def __init__(self, files: _Files) -> None:
+        self.files = {file.stem: file for file in files.contents}
+        self._contents = files.contents
+        self._documents: dict[str, Document | None] = {}
+        self._problems: dict[Problem, None] = dict.fromkeys(files.problems)
+
+    @property
+    def problems(self) -> list[Problem]:
+        return list(self._problems)
+
+    def report(self, problems: Iterable[Problem]) -> None:
+        self._problems.update(dict.fromkeys(problems))
+
+    def document(self, name: str) -> Document | None:
+        """Parse a policy's file, once; None when that is impossible."""
+        if name not in self._documents:
+            self._documents[name] = self._parsed(self.files[name])
+        return self._documents[name]
+
+    def _parsed(self, file: Path) -> Document | None:
+        content = self._contents[file]
+        if isinstance(content, str):
+            self.report([Problem(file=file, message=content)])
+            return None
+        if not content.strip():
+            message = "is empty; write at least a description, or remove the file"
+            self.report([Problem(file=file, line=1, column=1, message=message)])
+            return None
+        try:
+            return parse(file, content)
+        except ConfigError as error:
+            self.report(error.problems)
+            return None
+
+
+def _policies(files: _Files) -> tuple[dict[str, Policy], list[Problem]]:
+    """Turn the folder's files into policies: those that are valid, and all problems."""
+    shelf = _Shelf(files)
+    shelf.report(_misnamed(files.contents))
+    shelf.report(_twice(files.contents))
+    found = {name: _policy(shelf, name) for name in shelf.files}
+    policies = {name: policy for name, policy in found.items() if policy is not None}
+    if DEFAULT not in shelf.files and not files.problems:
+        policies[DEFAULT] = Policy(name=DEFAULT)
+    return policies, shelf.problems
+
+
+def _policy(shelf: _Shelf, name: str) -> Policy | None:
+    """Make one policy of its file and those it extends; None, and problems on the shelf, when that fails."""
+    document = _resolved(shelf, name, ())
+    if document is None:
+        return None
+    keys, problems = validate(document, PolicyKeys)
+    shelf.report(problems)
+    return Policy.model_validate({**dict(keys), "name": name}) if keys else None
+
+
+def _resolved(shelf: _Shelf, name: str, below: tuple[str, ...]) -> Document | None:
+    """Lay a file over the one it extends, and so on down; ``below`` are the names that led here."""
+    document = shelf.document(name)
+    if document is None or "extends" not in document.value:
+        return document
+    base = document.value["extends"]
+    rest = {key: value for key, value in document.value.items() if key != "extends"}
+    alone = replace(document, value=rest)
+    wrong = _wrong_base(shelf, base, (*below, name))
+    if wrong:
+        shelf.report([document.problem(("extends",), wrong)])
+    elif base not in shelf.files:
+        return alone
+    else:
+        resolved = _resolved(shelf, base, (*below, name))
+        if resolved is not None:
+            return alone.over(resolved)
+    shelf.report(validate(alone, PolicyKeys)[1])  # what is wrong here whatever it extends
+    return None
+
+
+def _wrong_base(shelf: _Shelf, base: object, names: tuple[str, ...]) -> str | None:
+    """Say what is wrong with what a file extends."""
+    if not isinstance(base, str):
+        return "must name one policy; try default"
+    if base in names:
+        return f"goes in a circle: {' → '.join((*names, base))}"
+    if len(names) > _MAX_CHAIN:
+        return f"is one of more than {_MAX_CHAIN} in a row; extend one further down"
+    if base != DEFAULT and base not in shelf.files:
+        return f"names a policy that does not exist; try {nearest(base, shelf.files) or DEFAULT}"
+    return None
+
+
+def _misnamed(files: Iterable[Path]) -> Iterator[Problem]:
+    """Find files whose name cannot be a policy's: it goes into headers, metrics and paths."""
+    for file in files:
+        if not _NAME.fullmatch(file.stem):
+            message = "must be named with up to 64 letters, digits, dots, dashes and underscores"
+            yield Problem(file=file, message=message)
+
+
+def _twice(files: Iterable[Path]) -> Iterator[Problem]:
+    """Find files that differ only in their ending."""
+    first: dict[str, Path] = {}
+    for file in files:
+        other = first.setdefault(file.stem, file)
+        if other != file:
+            yield Problem(file=file, message=f"names the same policy as {other.name}; keep one")
+
+
+def _missing(folder: Path, name: str) -> Problem:
+    return Problem(file=folder / f"{name}.yaml", message="does not exist, but a tenant uses this policy")
+
+
+def _snapshot(policies: dict[str, Policy]) -> PolicySnapshot:
+    names = "\n".join(f"{name}@{policies[name].version}" for name in sorted(policies))
+    version = hashlib.sha256(names.encode()).hexdigest()[:8]
+    return PolicySnapshot(policies=MappingProxyType(policies), version=version, loaded_at=time.time())
+
+
+def _gather(folder: Path) -> _Files:
+    """Read every policy file of a folder. Hidden files are not policies: editors and ConfigMaps keep theirs so."""
+    try:
+        return _Files({file: _content(file) for file in sorted(folder.iterdir()) if _is_policy(file)})
+    except OSError as error:
+        problem = Problem(file=folder, message=f"must be a folder of policies: {_reason(error)}")
+        return _Files({}, (problem,))
+
+
+def _is_policy(file: Path) -> bool:
+    return file.suffix in _SUFFIXES and not file.name.startswith(".") and not file.is_dir()
+
+
+def _content(file: Path) -> bytes | str:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        return f"cannot be read: {_reason(error)}"
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or "unknown reason").lower()

@@ -1,0 +1,300 @@
+"""config.yaml as frozen ``Settings``. Every problem in it is found, and placed at its line.
+
+Secrets are resolved here and go no further than they must: tenants and the admin port are known by the SHA-256 of
+their keys; only ``model_list`` holds keys in the clear, and is not shown when settings are printed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from proxy.keys import Count, Flag, Integer, Keys, Name, nearest, refuse_unless_null, validate
+from proxy.policy.store import DEFAULT
+from proxy.yamlfile import VARIABLE, ConfigError, FromEnvironment, Problem, dotted, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from proxy.yamlfile import Document, KeyPath
+
+CONFIG_NAME = "config.yaml"
+"""Where settings are looked for when no file is named."""
+
+_HERE = Path(__file__).resolve().parent
+_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
+_TENANT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_LATER_SCORERS = ("transformers", "llm", "remote")
+
+
+def _digest(value: str) -> str:
+    if not _SHA256.fullmatch(value):
+        message = "must be the SHA-256 of a key, 64 hexadecimal digits; try the output of: printf %s KEY | sha256sum"
+        raise ValueError(message)
+    return value.lower()
+
+
+def _tenant_id(value: str) -> str:
+    if not _TENANT_ID.fullmatch(value):
+        message = "must be up to 64 letters, digits, dots, dashes and underscores; try acme"
+        raise ValueError(message)
+    return value
+
+
+def _no_later_scorer(value: Any) -> Any:
+    if value in _LATER_SCORERS:
+        message = "this backend is not yet supported; try embedded"
+        raise ValueError(message)
+    return value
+
+
+def shipped_policies() -> Path:
+    """Find the policies that come with the program: inside an installed package, or beside it in a checkout."""
+    inside = _HERE / "policies"
+    return inside if inside.is_dir() else _HERE.parent / "policies"
+
+
+Port = Annotated[Integer, Field(ge=0, le=65535)]
+"""A TCP port; 0 takes a free one."""
+Digest = Annotated[Name, AfterValidator(_digest)]
+"""SHA-256 in 64 lower-case hexadecimal digits."""
+ModelEntry = Annotated[dict[str, Any], AfterValidator(plain)]
+"""One entry of ``model_list``: LiteLLM's own shape, checked where it is used."""
+
+
+class Server(Keys):
+    """Where we listen. ``insecure`` allows callers without a key on a host that others can reach."""
+
+    host: Name = "127.0.0.1"
+    port: Port = 8080
+    admin_host: Name = "127.0.0.1"
+    admin_port: Port = 9464
+    admin_key_env: Name | None = None
+    max_body_bytes: Count = 4_194_304
+    insecure: Flag = False
+
+
+class Tenant(Keys):
+    """A caller: the policy it is under, others it may name, and the SHA-256 of each of its keys."""
+
+    id: Annotated[Name, AfterValidator(_tenant_id)]
+    policy: Name = DEFAULT
+    policies: tuple[Name, ...] = ()
+    key_sha256: tuple[Digest, ...] = ()
+    key_env: Name | None = None
+    aws: Annotated[None, refuse_unless_null("remove it, SigV4 comes later")] = None
+
+    @property
+    def allowed(self) -> frozenset[str]:
+        """Names of all policies this tenant may use."""
+        return frozenset({self.policy, *self.policies})
+
+
+class ScorerSettings(Keys):
+    """What scores. ``threads`` per scoring process; ``queue_pairs`` may wait before callers are turned away."""
+
+    backend: Annotated[Literal["embedded"], BeforeValidator(_no_later_scorer)] = "embedded"
+    threads: Count = 1
+    queue_pairs: Count = 256
+
+
+class Audit(Keys):
+    """Where exchanges are written down."""
+
+    path: Annotated[None, refuse_unless_null("try null")] = None
+
+
+class SettingsKeys(Keys):
+    """The keys of config.yaml, with their defaults."""
+
+    server: Server = Server()
+    model_list: tuple[ModelEntry, ...] = Field(default=(), repr=False)
+    policies: Path = Field(default_factory=shipped_policies)
+    tenants: tuple[Tenant, ...] = ()
+    scorer: ScorerSettings = ScorerSettings()
+    bedrock_models: dict[str, Name] = Field(default_factory=dict)
+    audit: Audit = Audit()
+
+
+class Settings(SettingsKeys):
+    """All of config.yaml, with its names of variables resolved.
+
+    ``policies`` is absolute or relative to the working directory, no longer to the file. Every tenant has at least one
+    ``key_sha256``. ``admin_key_sha256`` is None when the admin port asks for no key.
+    """
+
+    admin_key_sha256: Digest | None = None
+
+    @property
+    def required_policies(self) -> frozenset[str]:
+        """Every policy that a caller may come under."""
+        return frozenset({DEFAULT}).union(*(tenant.allowed for tenant in self.tenants))
+
+
+def sha256_of(key: str) -> str:
+    """Digest a key as it is compared: blanks around it, such as a mounted secret's last line break, do not count."""
+    return hashlib.sha256(key.strip().encode("utf-8", "replace")).hexdigest()
+
+
+def find_config(given: Path | None) -> Path:
+    """Choose the file to read: the one given, else config.yaml here. Raises ``ConfigError`` when there is none."""
+    if given is not None:
+        return given
+    here = Path(CONFIG_NAME)
+    if here.exists():
+        return here
+    message = "does not exist here; name one with --config FILE, or begin with a copy of config.example.yaml"
+    raise ConfigError([Problem(file=here, message=message)])
+
+
+def settings_from(document: Document, *, environ: Mapping[str, str]) -> tuple[Settings | None, list[Problem]]:
+    """Make settings of config.yaml's document: they (None when anything is wrong), and all problems.
+
+    Whether the policies exist, and what each entry of ``model_list`` holds, is for ``check`` to find.
+    """
+    document = _without_empty(document)
+    keys, problems = validate(document, SettingsKeys)
+    known = {problem.path for problem in problems}
+    problems += [problem for problem in _across(document, environ) if problem.path not in known]
+    return (None if problems or keys is None else _resolved(keys, document, environ)), problems
+
+
+def policies_folder(document: Document) -> Path:
+    """Find the folder that a document names, or the shipped one: even when other settings are wrong."""
+    written = document.value.get("policies")
+    return document.file.parent / (str(written) if written else shipped_policies())
+
+
+def tenants_written(document: Document) -> list[tuple[int, dict[str, Any]]]:
+    """List a document's tenants with their index, as they are written: nothing about their keys is certain."""
+    written = enumerate(_list(document.value.get("tenants")))
+    return [(index, tenant) for index, tenant in written if isinstance(tenant, dict)]
+
+
+def _without_empty(document: Document) -> Document:
+    """Take a key with nothing after it, such as ``tenants:`` above lines that are commented out, as not given."""
+    value = {key: value for key, value in document.value.items() if value is not None or not _is_known(key)}
+    return replace(document, value=value)
+
+
+def _is_known(key: str) -> bool:
+    return key in SettingsKeys.model_fields
+
+
+def _resolved(keys: SettingsKeys, document: Document, environ: Mapping[str, str]) -> Settings:
+    admin_key = keys.server.admin_key_env
+    resolved = {
+        "policies": policies_folder(document),
+        "tenants": tuple(_with_digest(tenant, environ) for tenant in keys.tenants),
+        "admin_key_sha256": sha256_of(environ[admin_key]) if admin_key else None,
+    }
+    return Settings.model_validate({**dict(keys), **resolved})
+
+
+def _with_digest(tenant: Tenant, environ: Mapping[str, str]) -> Tenant:
+    if tenant.key_env is None:
+        return tenant
+    return tenant.model_copy(update={"key_sha256": (sha256_of(environ[tenant.key_env]),)})
+
+
+def _across(document: Document, environ: Mapping[str, str]) -> Iterator[Problem]:
+    """Find what is wrong between keys, or between the file and the environment.
+
+    Works on the values as written, whatever their type, so that one wrong key hides no other problem.
+    """
+    tenants = tenants_written(document)
+    yield from _no_models(document)
+    server = document.value.get("server")
+    if isinstance(server, dict):
+        yield from _open_to_all(document, server)
+        yield from _variable(document, ("server", "admin_key_env"), server.get("admin_key_env"), environ)
+    for index, tenant in tenants:
+        yield from _how_known(document, index, tenant)
+        yield from _variable(document, ("tenants", index, "key_env"), tenant.get("key_env"), environ)
+    yield from _repeated(document, [(("tenants", index, "id"), tenant.get("id")) for index, tenant in tenants], "id")
+    yield from _repeated(document, _digests(tenants, environ), "key")
+    yield from _unknown_models(document)
+
+
+def _no_models(document: Document) -> Iterator[Problem]:
+    if document.value.get("model_list", []) == []:
+        yield document.problem(("model_list",), "must hold at least one model; copy one from config.example.yaml")
+
+
+def _open_to_all(document: Document, server: dict[str, Any]) -> Iterator[Problem]:
+    """Find a server that others can reach and that asks nobody for a key."""
+    if document.value.get("tenants"):
+        return
+    host, insecure = server.get("host"), server.get("insecure")
+    insecure = insecure.scalar() if isinstance(insecure, FromEnvironment) else insecure
+    if isinstance(host, str) and not _is_loopback(host) and insecure is not True:
+        message = "must be a loopback address when there are no tenants, or anyone who reaches it may use the models"
+        yield document.problem(("server", "host"), f"{message}; try 127.0.0.1, tenants, or server.insecure: true")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _variable(document: Document, path: KeyPath, name: Any, environ: Mapping[str, str]) -> Iterator[Problem]:
+    """Find a key that should name an environment variable and does not. What it holds may be the secret itself."""
+    if not isinstance(name, str):
+        return
+    if isinstance(name, FromEnvironment) or not VARIABLE.fullmatch(name):
+        yield document.problem(path, "must be the name of an environment variable and nothing else; try MY_KEY")
+    elif not environ.get(name, "").strip():
+        yield document.problem(path, f"needs the environment variable {name}, which is not set; try export {name}=…")
+
+
+def _how_known(document: Document, index: int, tenant: dict[str, Any]) -> Iterator[Problem]:
+    """Find a tenant known by nothing, or in two ways."""
+    path: KeyPath = ("tenants", index)
+    if tenant.get("key_sha256") and tenant.get("key_env"):
+        yield document.problem((*path, "key_env"), "must not stand beside key_sha256; keep one of the two", at_key=True)
+    elif not tenant.get("key_sha256") and not tenant.get("key_env"):
+        yield document.problem(path, "must have key_sha256 or key_env; try key_env: MY_KEY")
+
+
+def _digests(tenants: list[tuple[int, dict[str, Any]]], environ: Mapping[str, str]) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield the digest of every tenant's every key, and where it comes from."""
+    for index, tenant in tenants:
+        for position, digest in enumerate(_list(tenant.get("key_sha256"))):
+            yield ("tenants", index, "key_sha256", position), digest.lower() if isinstance(digest, str) else None
+        name = tenant.get("key_env")
+        key = environ.get(name, "") if isinstance(name, str) else ""
+        yield ("tenants", index, "key_env"), sha256_of(key) if key else None
+
+
+def _repeated(document: Document, values: Iterable[tuple[KeyPath, Any]], what: str) -> Iterator[Problem]:
+    """Find what two tenants share, or one tenant has twice."""
+    first: dict[str, KeyPath] = {}
+    for path, value in values:
+        if not isinstance(value, str):
+            continue
+        other = first.setdefault(value, path)
+        if other != path:
+            yield document.problem(path, f"is the {what} of {dotted(other[:2])} already; each needs its own")
+
+
+def _unknown_models(document: Document) -> Iterator[Problem]:
+    """Find Bedrock model ids that lead nowhere."""
+    models = document.value.get("bedrock_models")
+    entries = _list(document.value.get("model_list"))
+    names = [str(entry.get("model_name")) for entry in entries if isinstance(entry, dict)]
+    for model_id, name in models.items() if isinstance(models, dict) else ():
+        if isinstance(name, str) and name not in names:
+            meant = nearest(name, names) or ", ".join(dict.fromkeys(names))
+            yield document.problem(("bedrock_models", model_id), f"must be a model_name of model_list; try {meant}")
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,296 @@
+"""What every surface shares: the services it draws on, and the frame around each of its handlers.
+
+The frame gives each request an id, a record and a deadline for the client's patience: when the client leaves, the
+handler is cancelled, which closes the upstream. Every error becomes the dialect's own shape here, once; text of
+prompts and answers never enters one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+
+from proxy.grounding.errors import CallerError, GroundwardenError, Overloaded, TooLarge, UpstreamError
+from proxy.grounding.types import CheckKind, Outcome, Verdict
+from proxy.guard.exchange import Meter
+from proxy.guard.record import Record, Sink
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from proxy.access import Access, Caller
+    from proxy.guard.assess import Assessor
+    from proxy.policy.model import Policy
+    from proxy.upstream.base import Upstream
+
+_log = logging.getLogger("groundwarden")
+
+MAX_JSON_DEPTH = 64
+"""Deeper bodies are refused: no API spoken here needs as much, and walking them must be safe."""
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_CLIENT_CLOSED = 499  # nginx's word for it; only the record sees it
+_INTERNAL = "Something went wrong on our side. The request id tells the operator where to look."
+
+
+class Models(Protocol):
+    """The models callers may name."""
+
+    def get(self, name: str) -> Upstream:
+        """Return the next deployment of a model. Raises ``NotFound``."""
+        ...
+
+    def names(self) -> Sequence[str]:
+        """List the names, in the order of the configuration."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What surfaces draw on. ``policies`` returns the snapshot in force, which a request keeps to its end."""
+
+    access: Access
+    policies: Callable[[], Mapping[str, Policy]]
+    models: Models
+    assessor: Assessor
+    sink: Sink
+    max_body_bytes: int
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What is known of a request so far; becomes its ``Record``."""
+
+    surface: str
+    request_id: str
+    meter: Meter = field(default_factory=Meter)
+    caller: Caller | None = None
+    policy: Policy | None = None
+    model: str = ""
+    stream: bool = False
+    verdicts: tuple[Verdict, ...] = ()
+    source_chars: int = 0
+    query_chars: int = 0
+    answer_chars: int = 0
+
+    def headers(self) -> dict[str, str]:
+        """The reply's own headers (INTERFACES, "What comes back"): the request id always, the rest once judged."""
+        headers = {"x-request-id": self.request_id}
+        if self.policy is not None and self.verdicts:
+            headers["x-groundwarden-outcome"] = self.outcome().value
+            headers["x-groundwarden-policy"] = f"{self.policy.name}@{self.policy.version}"
+            for kind in CheckKind:
+                if (score := self.score(kind)) is not None:
+                    headers[f"x-groundwarden-{kind.value}"] = f"{score:.4f}"
+        return headers
+
+    def outcome(self) -> Outcome:
+        """The worst outcome of all choices."""
+        return max((verdict.outcome for verdict in self.verdicts), key=lambda outcome: outcome.severity)
+
+    def score(self, kind: CheckKind) -> float | None:
+        """The lowest score of all choices that have one."""
+        return min((s for verdict in self.verdicts if (s := verdict.score(kind)) is not None), default=None)
+
+    def record(self, status: int, error: GroundwardenError | None = None) -> Record:
+        """Everything this request leaves behind."""
+        total = self.meter.total()
+        return Record(
+            request_id=self.request_id,
+            tenant=self.caller.tenant if self.caller else "",
+            policy=self.policy.name if self.policy else "",
+            policy_version=self.policy.version if self.policy else "",
+            surface=self.surface,
+            model=self.model,
+            outcome=self.outcome() if self.verdicts else None,
+            status=status,
+            error=error.code if error else None,
+            grounding=self.score(CheckKind.GROUNDING),
+            relevance=self.score(CheckKind.RELEVANCE),
+            reasons=_words(v.reasons for v in self.verdicts if v.blocked),
+            bypasses=_words(v.bypasses for v in self.verdicts),
+            scorer_errors=self._scorer_errors(error),
+            scoring_seconds=self.meter.scoring,
+            upstream_seconds=self.meter.upstream,
+            added_seconds=max(0.0, total - (self.meter.upstream or 0.0)),
+            total_seconds=total,
+            claims=sum(len(verdict.claims) for verdict in self.verdicts),
+            source_chars=self.source_chars,
+            query_chars=self.query_chars,
+            answer_chars=self.answer_chars,
+            stream=self.stream,
+        )
+
+    def _scorer_errors(self, error: GroundwardenError | None) -> tuple[str, ...]:
+        if isinstance(error, Overloaded):
+            return ("overloaded",)
+        return _words((result.failed,) for v in self.verdicts for result in v.claims if result.failed)
+
+
+def _words(groups: Any) -> tuple[str, ...]:
+    """The words of all groups, each once, in order."""
+    return tuple(dict.fromkeys(word for group in groups for word in group))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request, read and its caller known. ``policies`` is the snapshot that it keeps to its end."""
+
+    body: bytes
+    path: Mapping[str, str]
+    headers: Mapping[str, str]
+    caller: Caller
+    policies: Mapping[str, Policy]
+    ledger: Ledger
+
+
+Handler = Callable[[Call], Awaitable[Response]]
+RenderError = Callable[[GroundwardenError], tuple[int, dict[str, Any], dict[str, str]]]
+"""An error as status, JSON body and extra headers, in the dialect's shape."""
+
+
+def endpoint(
+    services: Services, surface: str | None, handler: Handler, render_error: RenderError
+) -> Callable[[Request], Awaitable[Response]]:
+    """Put the frame around ``handler``: the caller, the body, ids, errors, the client leaving, the record.
+
+    ``surface`` is the metric's word; None leaves no record (nothing was guarded).
+    """
+
+    async def serve(request: Request) -> Response:
+        ledger = Ledger(surface=surface or "", request_id=_request_id(request))
+        response, error = Response(status_code=_CLIENT_CLOSED), None
+        try:
+            call = await _read(services, request, ledger)
+            response = await _while_connected(request, handler(call)) or response
+        except ClientDisconnect:
+            pass
+        except GroundwardenError as raised:
+            error = raised
+        except Exception:  # noqa: BLE001 - the last line: callers get a generic error, the log gets the place
+            _log.exception("unexpected error in request %s", ledger.request_id)
+            error = GroundwardenError(_INTERNAL)
+        finally:
+            if error is not None:
+                response = json_response(*render_error(error))
+            if surface is not None:
+                services.sink(ledger.record(response.status_code, error))
+        response.headers.update(ledger.headers())
+        return response
+
+    return serve
+
+
+async def _read(services: Services, request: Request, ledger: Ledger) -> Call:
+    ledger.caller = services.access.identify(request.headers)
+    return Call(
+        body=await _read_body(request, services.max_body_bytes),
+        path=request.path_params,
+        headers=request.headers,
+        caller=ledger.caller,
+        policies=services.policies(),
+        ledger=ledger,
+    )
+
+
+def _request_id(request: Request) -> str:
+    given = request.headers.get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else f"req_{uuid.uuid4().hex}"
+
+
+async def _while_connected(request: Request, work: Awaitable[Response]) -> Response | None:
+    """Finish ``work``, or cancel it and return None when the client leaves first."""
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        return await working if working.done() else None
+    finally:
+        leaving.cancel()
+        working.cancel()
+        await asyncio.gather(working, leaving, return_exceptions=True)
+
+
+async def _left(request: Request) -> None:
+    """Wait for the client to leave; its body is read already."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def json_response(status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
+    """A JSON reply."""
+    return Response(to_json(body), status_code=status, headers=headers, media_type="application/json")
+
+
+def to_json(value: Any) -> bytes:
+    """Compact JSON; text that UTF-8 cannot hold (lone surrogates) is escaped."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def retry_headers(error: GroundwardenError) -> dict[str, str]:
+    """``Retry-After`` where the error knows when to come back."""
+    after = getattr(error, "retry_after", None)
+    return {"retry-after": str(after)} if isinstance(error, Overloaded | UpstreamError) and after else {}
+
+
+async def _read_body(request: Request, limit: int) -> bytes:
+    """The whole body. Raises ``TooLarge`` at the first byte over ``limit``."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > limit:
+        raise _too_large(limit)
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > limit:
+            raise _too_large(limit)
+    return bytes(body)
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"The request body is larger than {limit} bytes (server.max_body_bytes).")
+
+
+def parse_object(body: bytes) -> dict[str, Any]:
+    """The body as a JSON object. Raises ``CallerError`` (400) for anything else."""
+    try:
+        value = json.loads(body, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError:
+        message = "The request body is not valid JSON."
+        raise CallerError(message, code="invalid_json") from None
+    if not isinstance(value, dict):
+        message = "The request body must be a JSON object."
+        raise CallerError(message, code="invalid_json")
+    _refuse_depth(value)
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)  # NaN and the infinities are no JSON
+
+
+def _too_deep() -> CallerError:
+    return CallerError(f"The request body is nested more than {MAX_JSON_DEPTH} levels deep.", code="invalid_json")
+
+
+def _refuse_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(MAX_JSON_DEPTH):
+        level = [child for node in level for child in (node.values() if isinstance(node, dict) else node)]
+        level = [child for child in level if isinstance(child, dict | list)]
+        if not level:
+            return
+    raise _too_deep()

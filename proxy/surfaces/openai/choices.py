@@ -1,0 +1,248 @@
+"""The fields of a chat answer, declared: which hold what the user reads, which must not leave, which say nothing.
+
+Whole answers and streams share this file: the deltas of a stream are first joined into the message they spell, and
+both ``message`` and ``delta`` are cleaned by the same rules. A field declared nowhere that holds text, in the message,
+the choice or around the choices, falls to the policy's ``on_uninspected.default``; unknown metadata (numbers, short
+tokens) passes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from proxy.grounding.errors import UpstreamError
+from proxy.guard.answer import AnswerPart, Carried
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from proxy.policy.model import Policy
+
+JsonObject = dict[str, Any]
+
+CALLS = frozenset({"tool_calls", "function_call"})
+REASONING = frozenset({"reasoning", "reasoning_content", "reasoning_details", "reasoning_text", "thinking",
+                       "thinking_blocks", "reasoning_summary"})  # fmt: skip
+IMAGES = frozenset({"images", "image", "audio", "video"})
+_MESSAGE = frozenset({"role", "content", "refusal", "annotations", "name"}) | CALLS | REASONING | IMAGES
+_CHOICE = frozenset({"index", "finish_reason", "logprobs", "stop_reason", "native_finish_reason",
+                     "matched_stop", "content_filter_results", "content_filter_result", "token_ids"})  # fmt: skip
+_ANSWER = frozenset({"id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier",
+                     "provider", "prompt_filter_results", "obfuscation", "x_groq", "citations",
+                     "search_results"})  # fmt: skip
+_SPOKEN = frozenset({"content", "refusal"})
+_TEXT_PARTS = frozenset({"text", "output_text"})
+_LONGEST_TOKEN = 64
+
+
+def parts_of(answer: JsonObject) -> list[AnswerPart]:
+    """Each choice of a whole answer, for the guard. Raises ``UpstreamError`` for an answer that holds none."""
+    odd = bool(_undeclared(answer, _ANSWER))
+    return _some(
+        [
+            _part(index_of(choice, at), _without(choice, "message"), _object(choice, "message"), odd=odd)
+            for at, choice in _choices(answer)
+        ]
+    )
+
+
+def parts_of_stream(chunks: Iterable[JsonObject]) -> list[AnswerPart]:
+    """Each choice that a stream's chunks spell, joined per ``choice.index``. Raises ``UpstreamError`` for none."""
+    around = _Joined()
+    joined: dict[int, tuple[_Joined, _Joined]] = {}
+    for chunk in chunks:
+        around.add(_without(chunk, *_ANSWER))
+        for at, choice in _choices(chunk):
+            whole, message = joined.setdefault(index_of(choice, at), (_Joined(), _Joined()))
+            whole.add(_without(choice, "delta"))
+            message.add(_object(choice, "delta"))
+    odd = bool(_undeclared(around.fields(), _ANSWER))
+    return _some(
+        [_part(index, whole.fields(), message.fields(), odd=odd) for index, (whole, message) in sorted(joined.items())]
+    )
+
+
+def clean(body: JsonObject, policy: Policy, *, holder: str) -> JsonObject:
+    """A reply or chunk less what the policy strips; the same object when there is nothing to strip.
+
+    ``holder`` is where its choices hold what is said: ``message`` or ``delta``. A chunk's piece of a text need not
+    look like one, so where unknown text is stripped, a chunk loses every unknown field with a string in it.
+    """
+    holds = _holds_string if holder == "delta" else holds_text
+    strip = _Strip(policy, holds)
+    choices = body.get("choices")
+    if isinstance(choices, list):
+        cleaned = [_clean_choice(choice, strip, holder) if isinstance(choice, dict) else choice for choice in choices]
+        if any(new is not old for new, old in zip(cleaned, choices, strict=True)):
+            body = {**body, "choices": cleaned}
+    return _less(body, strip.undeclared(body, _ANSWER))
+
+
+def _some(parts: list[AnswerPart]) -> list[AnswerPart]:
+    if not parts:
+        raise _malformed()
+    return parts
+
+
+def _malformed() -> UpstreamError:
+    """What is not shaped like an answer cannot be inspected, and is not released."""
+    return UpstreamError("The model's reply is not a chat completion.")
+
+
+def _choices(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:
+    choices = body.get("choices") or []
+    if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
+        raise _malformed()
+    return enumerate(choices)
+
+
+def index_of(choice: JsonObject, at: int) -> int:
+    """The number of the choice that stands at ``at``: its own where that is a number."""
+    index = choice.get("index")
+    return index if isinstance(index, int) else at
+
+
+def _object(choice: JsonObject, name: str) -> JsonObject:
+    value = choice.get(name) or {}
+    if not isinstance(value, dict):
+        raise _malformed()
+    return value
+
+
+def _without(fields: JsonObject, *names: str) -> JsonObject:
+    return {name: value for name, value in fields.items() if name not in names}
+
+
+class _Joined:
+    """Deltas joined: text and lists are appended in the order they came, objects joined by their keys.
+
+    Only what is spoken is spelt exactly; elsewhere the items of a list are joined too, and of texts (an id in every
+    chunk, say) each piece counts once: enough to see whether there is any text.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: dict[str, list[Any]] = {}
+
+    def add(self, delta: JsonObject) -> None:
+        for name, value in delta.items():
+            if value:
+                self._pieces.setdefault(name, []).append(value)
+
+    def fields(self) -> JsonObject:
+        return {name: _appended(pieces, spoken=name in _SPOKEN) for name, pieces in self._pieces.items()}
+
+
+def _appended(pieces: list[Any], *, spoken: bool) -> Any:
+    if all(isinstance(piece, str) for piece in pieces):
+        return "".join(pieces if spoken else dict.fromkeys(pieces))
+    if all(isinstance(piece, list) for piece in pieces):
+        items = [item for piece in pieces for item in piece]
+        return items if spoken or len(items) == 1 else [_appended(items, spoken=False)]
+    if all(isinstance(piece, dict) for piece in pieces):
+        joined = _Joined()
+        for piece in pieces:
+            joined.add(piece)
+        return joined.fields()
+    return pieces[0] if len(pieces) == 1 else pieces
+
+
+def _part(index: int, choice: JsonObject, message: JsonObject, *, odd: bool) -> AnswerPart:
+    """One choice. ``choice`` is without what holds its message; ``odd``: there is unknown text around the choices."""
+    carries: set[Carried] = set()
+    text, other = _content(message.get("content"))
+    if other or any(message.get(name) for name in IMAGES):
+        carries.add("images")
+    if any(message.get(name) for name in CALLS):
+        carries.add("tool_calls")
+    if any(message.get(name) for name in REASONING):
+        carries.add("reasoning")
+    if odd or _undeclared(message, _MESSAGE) or _undeclared(choice, _CHOICE):
+        carries.add("default")
+    refusal = message.get("refusal")
+    return AnswerPart(
+        index=index, text=text, refusal=refusal if isinstance(refusal, str) else "", carries=frozenset(carries)
+    )
+
+
+def _content(content: Any) -> tuple[str, bool]:
+    """The text of a message's content, and whether it holds anything else."""
+    if isinstance(content, str):
+        return content, False
+    texts, other = [], False
+    for part in content if isinstance(content, list) else []:
+        if isinstance(part, dict) and part.get("type") in _TEXT_PARTS and isinstance(part.get("text"), str):
+            texts.append(part["text"])
+        else:
+            other = True
+    return "".join(texts), other or isinstance(content, dict)
+
+
+def holds_text(value: Any) -> bool:
+    """Whether anything inside reads like text rather than an identifier or a number."""
+    if isinstance(value, str):
+        value = value.strip()
+        return len(value) > _LONGEST_TOKEN or not value.isascii() or any(character.isspace() for character in value)
+    return any(holds_text(item) for item in _inside(value))
+
+
+def _holds_string(value: Any) -> bool:
+    return isinstance(value, str) or any(_holds_string(item) for item in _inside(value))
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return (*value, *value.values())
+    return value if isinstance(value, list) else ()
+
+
+def _undeclared(fields: JsonObject, declared: frozenset[str], holds: Callable[[Any], bool] = holds_text) -> set[str]:
+    """Names of the fields that nobody declared and that hold text."""
+    return {name for name, value in fields.items() if name not in declared and (holds(value) or holds_text(name))}
+
+
+@dataclass(frozen=True, slots=True)
+class _Strip:
+    """Which fields a policy strips. ``holds`` says of a value whether it may be text."""
+
+    policy: Policy
+    holds: Callable[[Any], bool]
+
+    def undeclared(self, fields: JsonObject, declared: frozenset[str]) -> set[str]:
+        strips = self.policy.on_uninspected.default == "strip"
+        return _undeclared(fields, declared, self.holds) if strips else set()
+
+    def reasoning(self, fields: JsonObject) -> set[str]:
+        strips = self.policy.on_uninspected.reasoning == "strip"
+        return {name for name in REASONING if fields.get(name)} if strips else set()
+
+
+def _less(fields: JsonObject, gone: set[str]) -> JsonObject:
+    return _without(fields, *gone) if gone else fields
+
+
+def _clean_choice(choice: JsonObject, strip: _Strip, holder: str) -> JsonObject:
+    result = choice
+    for name in ("message", "delta"):
+        said = choice.get(name)
+        if isinstance(said, dict) and (gone := strip.reasoning(said) | strip.undeclared(said, _MESSAGE)):
+            result = {**result, name: _less(said, gone)}
+    result = _less(result, strip.undeclared(choice, _CHOICE | {holder}))
+    logprobs = choice.get("logprobs")
+    if (released := _without_alternatives(logprobs)) is not logprobs:
+        result = {**result, "logprobs": released}
+    return result
+
+
+def _without_alternatives(logprobs: Any) -> Any:
+    """Log-probabilities without ``top_logprobs``: the tokens not chosen are text that nobody judged."""
+    if not isinstance(logprobs, dict):
+        return logprobs
+    result = dict(logprobs)
+    for name in ("content", "refusal"):
+        tokens = logprobs.get(name)
+        if isinstance(tokens, list) and any(isinstance(token, dict) and token.get("top_logprobs") for token in tokens):
+            result[name] = [{**token, "top_logprobs": []} if isinstance(token, dict) else token for token in tokens]
+    if isinstance(logprobs.get("top_logprobs"), list):
+        result["top_logprobs"] = None  # the older shape, still sent by some servers
+    return result if any(result[name] is not logprobs[name] for name in result) else logprobs

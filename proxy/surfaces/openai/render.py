@@ -1,0 +1,185 @@
+"""Replies in OpenAI's chat dialect: a pass as it came, a block built fresh, an error in its own shape.
+
+A blocked choice holds nothing of the model's: its text, log-probabilities, reasoning and calls are not edited down but
+never copied. Around the choices of a reply with a block only the upstream's id, time, model name and token counts are
+kept.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Callable
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from proxy.grounding.errors import GroundwardenError, Overloaded, UpstreamError
+from proxy.surfaces.base import retry_headers, to_json
+from proxy.surfaces.openai.choices import index_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from proxy.policy.model import Policy
+    from proxy.upstream.base import Answer, Chunk
+
+JsonObject = dict[str, Any]
+DONE = b"data: [DONE]\n\n"
+_BLANK_LINE = re.compile(rb"(\r\n|\n|\r(?!\n))(\r\n|\n|\r)\Z")
+CHAT, CHUNK = "chat.completion", "chat.completion.chunk"
+
+
+Clean: TypeAlias = Callable[[JsonObject], JsonObject]
+"""Takes what the policy strips out of a reply or chunk; returns the same object when there is nothing to strip."""
+
+
+def whole(answer: Answer, blocked: frozenset[int], message: str, clean: Clean, trace: JsonObject | None) -> bytes:
+    """A whole reply: the upstream's own bytes unless something must be replaced, stripped or added."""
+    body = clean(answer.body)
+    if blocked:
+        fresh = [(index, _blocked_choice(index, message)) for index in blocked]
+        choices = sorted([*_kept(body, blocked), *fresh], key=itemgetter(0))
+        body = {**envelope(body, CHAT), "choices": [choice for _, choice in choices]}
+        if "usage" in answer.body:
+            body["usage"] = _numbers(answer.body["usage"])
+    if trace is not None:
+        body = {**body, "guardrail": trace}
+    return answer.raw if body is answer.body else to_json(body)
+
+
+def blocked_whole(model: str, choices: int, policy: Policy, trace: JsonObject | None) -> bytes:
+    """A block without the model having been asked."""
+    body = envelope({"model": model}, CHAT)
+    body["choices"] = [_blocked_choice(index, policy.blocked_message) for index in range(choices)]
+    body["usage"] = _no_usage()
+    return to_json(body if trace is None else {**body, "guardrail": trace})
+
+
+def streamed(
+    chunks: Sequence[Chunk], blocked: frozenset[int], message: str, clean: Clean, trace: JsonObject | None
+) -> bytes:
+    """A stream replayed: approved chunks as their own bytes, blocked choices spelt anew, the trace before the end."""
+    data = [chunk.data for chunk in chunks if chunk.data is not None]
+    shape = envelope(next((event for event in data if event.get("choices")), {}), CHUNK)
+    if blocked:
+        body = _blocked_stream(data, shape, blocked, message, clean)
+    else:
+        body = _ended(b"".join(_released(chunk, clean) for chunk in chunks if not chunk.done))
+    if trace is not None:
+        body += _event({**shape, "choices": [], "guardrail": trace})
+    done = next((chunk.raw for chunk in chunks if chunk.done and not blocked), DONE)
+    return body + _ended(done)
+
+
+def _blocked_stream(
+    data: Sequence[JsonObject], shape: JsonObject, blocked: frozenset[int], message: str, clean: Clean
+) -> bytes:
+    """The chunks of the choices that stay, those that say no to the others, and the upstream's last count of tokens."""
+    kept = ([choice for _, choice in _kept(clean(event), blocked)] for event in data)
+    body = b"".join(_event({**shape, "choices": choices}) for choices in kept if choices)
+    body += b"".join(_blocked_events(shape, index, message) for index in sorted(blocked))
+    usage = [event["usage"] for event in data if event.get("usage")]
+    return body + b"".join(_event({**shape, "choices": [], "usage": _numbers(total)}) for total in usage[-1:])
+
+
+def blocked_stream(model: str, choices: int, policy: Policy, trace: JsonObject | None, *, usage: bool) -> bytes:
+    """A streamed block without the model having been asked."""
+    shape = envelope({"model": model}, CHUNK)
+    body = b"".join(_blocked_events(shape, index, policy.blocked_message) for index in range(choices))
+    if usage:
+        body += _event({**shape, "choices": [], "usage": _no_usage()})
+    if trace is not None:
+        body += _event({**shape, "choices": [], "guardrail": trace})
+    return body + DONE
+
+
+def envelope(original: JsonObject, kind: str) -> JsonObject:
+    """The outer object of a reply: the upstream's id, time and model where they are well formed, else our own."""
+    created = original.get("created")
+    return {
+        "id": _name(original.get("id")) or f"chatcmpl-{uuid.uuid4().hex}",
+        "object": kind,
+        "created": created if isinstance(created, int) else int(time.time()),
+        "model": _name(original.get("model")),
+        "choices": [],
+    }
+
+
+def _name(value: Any) -> str:
+    """The value if it can be a name and no sentence, else nothing."""
+    return value if isinstance(value, str) and re.fullmatch(r"[!-~]{1,200}", value) else ""
+
+
+def error(raised: GroundwardenError) -> tuple[int, JsonObject, dict[str, str]]:
+    """An error in OpenAI's shape, as status, body and extra headers."""
+    kind = raised.type if isinstance(raised, UpstreamError) and raised.type else _error_type(raised)
+    body = {"message": raised.message, "type": kind, "param": raised.param, "code": raised.code}
+    return raised.status, {"error": body}, retry_headers(raised)
+
+
+def blocked_error(policy: Policy, trace: JsonObject | None) -> tuple[int, JsonObject]:
+    """A block as an error (``on_block: error``)."""
+    body = {"message": policy.blocked_message, "type": "invalid_request_error", "param": None, "code": "content_filter"}
+    return 400, {"error": body} if trace is None else {"error": body, "guardrail": trace}
+
+
+_ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 404: "invalid_request_error"}
+
+
+def _error_type(raised: GroundwardenError) -> str:
+    if isinstance(raised, Overloaded):
+        return "rate_limit_error"
+    fallback = "invalid_request_error" if raised.status < 500 else "server_error"  # noqa: PLR2004 - HTTP's classes
+    return _ERROR_TYPES.get(raised.status, fallback)
+
+
+def _blocked_choice(index: int, message: str) -> JsonObject:
+    return {
+        "index": index,
+        "message": {"role": "assistant", "content": message, "refusal": None},
+        "logprobs": None,
+        "finish_reason": "content_filter",
+    }
+
+
+def _blocked_events(shape: JsonObject, index: int, message: str) -> bytes:
+    def choice(delta: JsonObject, finish: str | None) -> bytes:
+        one = {"index": index, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return _event({**shape, "choices": [one]})
+
+    return choice({"role": "assistant", "content": message}, None) + choice({}, "content_filter")
+
+
+def _released(chunk: Chunk, clean: Clean) -> bytes:
+    if chunk.data is None:
+        return chunk.raw
+    cleaned = clean(chunk.data)
+    return chunk.raw if cleaned is chunk.data else _event(cleaned)
+
+
+def _ended(events: bytes) -> bytes:
+    """Events with the blank line that the last one of a stream may lack."""
+    return events if not events or _BLANK_LINE.search(events) else events + b"\n\n"
+
+
+def _kept(body: JsonObject, blocked: frozenset[int]) -> list[tuple[int, JsonObject]]:
+    """The choices that may be released, with their numbers."""
+    numbered = ((index_of(choice, at), choice) for at, choice in enumerate(body.get("choices") or []))
+    return [(index, choice) for index, choice in numbered if index not in blocked]
+
+
+def _event(chunk: JsonObject) -> bytes:
+    return b"data: " + to_json(chunk) + b"\n\n"
+
+
+def _numbers(value: Any) -> Any:
+    """The numbers of a usage object; text in it, if any, is not copied into a block."""
+    if isinstance(value, dict):
+        kept = {name: _numbers(item) for name, item in value.items()}
+        return {name: item for name, item in kept.items() if item is not None}
+    return value if isinstance(value, int | float) else None
+
+
+def _no_usage() -> JsonObject:
+    return {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}

@@ -1,0 +1,1 @@
+"""The models behind the proxy, reached by pass-through or through LiteLLM."""

@@ -1,0 +1,60 @@
+"""The seam between the guard and the models behind it.
+
+A request body is the caller's JSON object in OpenAI's chat-completions dialect, less the fields that are ours. An
+answer comes back as the upstream gave it: ``raw`` are the bytes that a pass releases, ``body`` the same parsed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A whole, successful reply: ``raw`` is exactly what the upstream sent, ``body`` the same as an object."""
+
+    raw: bytes
+    body: JsonObject
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """One server-sent event of a streamed reply.
+
+    ``raw`` are its bytes including the blank line that ends it; ``data`` its JSON object, or None for a comment,
+    an event without data, or ``[DONE]`` (then ``done`` is true).
+    """
+
+    raw: bytes
+    data: JsonObject | None = None
+    done: bool = False
+
+
+class Upstream(Protocol):
+    """One model of ``model_list``.
+
+    Both calls raise ``UpstreamError`` (``UpstreamTimeout`` when late). A stream that carries an error object
+    raises it too. Cancelling a call, or closing the iterator, closes the connection.
+    """
+
+    name: str
+    """The ``model_name`` callers use."""
+
+    async def complete(self, body: JsonObject) -> Answer:
+        """Ask for a whole answer. ``body["model"]`` is replaced by the upstream's own model name."""
+        ...
+
+    def stream(self, body: JsonObject) -> AsyncGenerator[Chunk, None]:
+        """Ask for a streamed answer (``body["stream"]`` is true). An async generator: close it with ``aclosing``."""
+        ...
+
+    async def close(self) -> None:
+        """Free connections."""
+        ...

@@ -1,0 +1,184 @@
+"""Fields of a request body that steer the gateway and not the model.
+
+LiteLLM takes the caller's parameters and its own settings in one bag of keyword arguments, so a body that went through
+unread could choose the address, the credentials, the price or the log of a call. The list is LiteLLM's own
+(``all_litellm_params``, its deployment settings, what its proxy refuses from callers) and what its providers read
+besides, less every field of OpenAI's API. A test compares it with the installed LiteLLM, so that an upgrade shows what
+is new. Nothing here imports LiteLLM.
+"""
+
+from __future__ import annotations
+
+# Where a call goes, with what name and key, how long and how often it is tried, what is logged or mocked.
+_CONNECTION = frozenset(
+    """
+    account_id acompletion acreate_batch acreate_fine_tuning_job adaptive_router_config
+    adaptive_router_default_model additional_drop_params aembedding agentcore_runtime_session_id aimg_generation
+    allm_passthrough_route allow_client_keepalive_override allow_legacy_cloud_file_ids allowed_model_region
+    allowed_openai_params amoderation api_base api_key api_type api_version apikey applied_guardrails arerank
+    aresponses aspeech assistant_continue_message async_call atext_completion atranscription attempted_targets
+    auto_router_config auto_router_config_path auto_router_default_model auto_router_embedding_model
+    auto_router_max_input_chars auto_router_model_compression auto_router_routing_compression base_model base_url
+    bedrock_tags bos_token bucketOwner bucket_name budget_duration cache cache_key caching caching_groups call_type
+    callbacks client complete_response completion_call_id complexity_router_config complexity_router_default_model
+    configurable_clientside_auth_params context_window_fallback_dict cooldown_time custom_endpoint
+    custom_llm_provider custom_prompt_dict daily_reset_time data_residency default_api_key_rpm_limit
+    default_api_key_tpm_limit default_headers default_query deployment_id deployment_url
+    disable_add_transform_inline_image_block disable_global_guardrails drop_params enable_json_schema_validation
+    enable_prompt_caching enable_tag_filtering engine ensure_alternating_roles eos_token extra_body extra_headers
+    extra_query failure_callback fake_stream fallback_depth fallback_sap_modules fallbacks fastest_response
+    final_prompt_value force_timeout gdc_token_caching guardrailConfig guardrailIdentifier guardrailVersion
+    guardrails headers hf_model_name id initial_prompt_value input_callback is_vertex_request itpm keepalive_seconds
+    kubernetes_pod_discovery litellm_call_id litellm_credential_name litellm_disabled_callbacks
+    litellm_embedding_config litellm_embedding_model litellm_logging_obj litellm_metadata litellm_params
+    litellm_request_debug litellm_session_id litellm_system_prompt litellm_trace_id litellm_trusted_callback_vars
+    log_client_error_tracebacks logger_fn max_agentic_loops max_budget max_fallbacks max_file_size_mb
+    max_parallel_requests max_retries mcp_tool_call_metadata merge_reasoning_content_in_choices mock_delay
+    mock_response mock_timeout mock_tool_calls model_alias_map model_config model_file_id_mapping model_id
+    model_info model_list mongodb_connection_string no-log num_retries optional_params order organization
+    original_function otpm passthrough preset_cache_key project_id prompt_environment prompt_id prompt_integration
+    prompt_label prompt_variables prompt_version provider_affinity_header provider_specific_header
+    proxy_server_request quality_router_config quality_router_default_model region_name request_timeout
+    responses_api_version retry_policy retry_strategy roles router_settings_override routing_strategy rpd rpm
+    runtimeSessionId runtimeUserId rust search_tool_name secret_fields self service_callback shared_session
+    silent_model space_id ssl_verify standard_logging_object stream_chunk_size stream_response stream_timeout
+    stream_timeout_by_service_tier success_callback supports_system_message switchyard_router_config tag_regex tags
+    text_completion thought_signature_in_tool_call_id timeout timeout_by_service_tier token tpd tpm ttl
+    turn_off_message_logging upload_url url use_chat_completions_api use_client use_in_pass_through
+    use_litellm_proxy use_psc_endpoint_format use_ssl use_xai_oauth user_agent user_config user_continue_message
+    user_provider_credentials vector_store_id vector_store_ids vector_store_request_metadata verbose weight
+    workspace_id
+    """.split()
+)
+
+# Identity, place and resource at a provider.
+_CLOUDS = frozenset(
+    """
+    anthropic-workspace-id anthropic_disable_workload_identity_federation anthropic_federation_rule_id
+    anthropic_federation_workspace_id anthropic_identity_source anthropic_identity_token
+    anthropic_identity_token_file anthropic_issuer_audience anthropic_issuer_signing_key_ref
+    anthropic_issuer_subject anthropic_issuer_ttl_seconds anthropic_issuer_url anthropic_keycloak_auth_method
+    anthropic_keycloak_client_id anthropic_keycloak_client_secret_ref anthropic_keycloak_scope
+    anthropic_keycloak_token_url anthropic_organization_id anthropic_service_account_id anthropic_workspace_id
+    aws_access_key_id aws_batch_role_arn aws_bedrock_control_plane_endpoint aws_bedrock_project_id
+    aws_bedrock_runtime_endpoint aws_external_id aws_profile_name aws_region_name aws_role_name
+    aws_secret_access_key aws_session_name aws_session_tags aws_session_token aws_sts_endpoint
+    aws_web_identity_token aws_workspace_id azure azure_ad_token azure_ad_token_provider azure_deployment
+    azure_endpoint azure_password azure_scope azure_search_service_name azure_username chatgpt_auth_file client_id
+    client_secret client_side_timeout databricks_user_agent fireworks_forward_user_id gemini_api_key
+    gigachat_access_token gigachat_auth_url gigachat_scope github_copilot_auth_type github_copilot_host
+    github_copilot_user_session milvus_db_name milvus_partition_names milvus_text_field nvcf_function_id
+    oci_compartment_id oci_endpoint_id oci_fingerprint oci_key oci_key_file oci_region oci_serving_mode oci_signer
+    oci_tenancy oci_user openai_identity_provider_id openai_identity_token_file openai_service_account_id
+    predibase_tenant_id riva_offline sagemaker_base_url tenant_id token_exchange_audience token_exchange_endpoint
+    token_exchange_profile token_exchange_scope valkey_embedding_field valkey_host valkey_password valkey_port
+    valkey_ssl valkey_text_field vertex_ai_credentials vertex_ai_location vertex_ai_project vertex_collection_id
+    vertex_count_tokens_location vertex_credentials vertex_engine_id vertex_location vertex_project
+    watsonx_credentials watsonx_project watsonx_region_name wx_credentials zen_api_key
+    """.split()
+)
+
+# Where telemetry goes, and whose it is.
+_OBSERVERS = frozenset(
+    """
+    arize_api_key arize_error_sampling_rate arize_otlp_protocol arize_space_id arize_space_key
+    arize_success_sampling_rate braintrust_api_key braintrust_host braintrust_project dd_agent_host dd_agent_port
+    dd_api_key dd_site gcs_bucket_name gcs_path_service_account humanloop_api_key langfuse_environment langfuse_host
+    langfuse_prompt_version langfuse_public_key langfuse_secret langfuse_secret_key langfuse_span_scope
+    langsmith_api_key langsmith_base_url langsmith_project langsmith_sampling_rate langsmith_tenant_id
+    lunary_public_key newrelic_api_key newrelic_region posthog_api_key posthog_api_url posthog_host s3_access_key_id
+    s3_bucket_name s3_bucket_owner s3_encryption_key_id s3_endpoint_url s3_output_bucket_name s3_region_name
+    s3_secret_access_key signoz_ingestion_endpoint signoz_ingestion_key slack_webhook_url user_api_key_auth_metadata
+    wandb_api_key weave_project_id
+    """.split()
+)
+
+# What a call is said to cost.
+_PRICES = frozenset(
+    """
+    annotation_cost_per_page annotation_cost_per_page_batches cache_creation_input_audio_token_cost
+    cache_creation_input_token_cost cache_creation_input_token_cost_above_100k_tokens
+    cache_creation_input_token_cost_above_100k_tokens_batches cache_creation_input_token_cost_above_12hr
+    cache_creation_input_token_cost_above_12hr_above_272k_tokens
+    cache_creation_input_token_cost_above_12hr_above_272k_tokens_batches
+    cache_creation_input_token_cost_above_12hr_above_272k_tokens_flex
+    cache_creation_input_token_cost_above_12hr_above_272k_tokens_priority
+    cache_creation_input_token_cost_above_12hr_above_272k_tokens_ultrafast
+    cache_creation_input_token_cost_above_12hr_batches cache_creation_input_token_cost_above_12hr_flex
+    cache_creation_input_token_cost_above_12hr_priority cache_creation_input_token_cost_above_12hr_ultrafast
+    cache_creation_input_token_cost_above_1hr cache_creation_input_token_cost_above_1hr_above_100k_tokens
+    cache_creation_input_token_cost_above_200k_tokens cache_creation_input_token_cost_above_200k_tokens_batches
+    cache_creation_input_token_cost_above_272k_tokens cache_creation_input_token_cost_above_272k_tokens_batches
+    cache_creation_input_token_cost_above_272k_tokens_flex
+    cache_creation_input_token_cost_above_272k_tokens_priority
+    cache_creation_input_token_cost_above_272k_tokens_ultrafast cache_creation_input_token_cost_batches
+    cache_creation_input_token_cost_flex cache_creation_input_token_cost_priority
+    cache_creation_input_token_cost_ultrafast cache_read_input_audio_token_cost
+    cache_read_input_audio_token_cost_batches cache_read_input_audio_token_cost_flex
+    cache_read_input_audio_token_cost_priority cache_read_input_image_token_cost cache_read_input_token_cost
+    cache_read_input_token_cost_above_100k_tokens cache_read_input_token_cost_above_100k_tokens_batches
+    cache_read_input_token_cost_above_200k_tokens cache_read_input_token_cost_above_200k_tokens_batches
+    cache_read_input_token_cost_above_200k_tokens_priority cache_read_input_token_cost_above_272k_tokens
+    cache_read_input_token_cost_above_272k_tokens_batches cache_read_input_token_cost_above_272k_tokens_flex
+    cache_read_input_token_cost_above_272k_tokens_priority cache_read_input_token_cost_above_272k_tokens_ultrafast
+    cache_read_input_token_cost_above_512k_tokens cache_read_input_token_cost_balanced
+    cache_read_input_token_cost_batches cache_read_input_token_cost_flex cache_read_input_token_cost_priority
+    cache_read_input_token_cost_ultrafast citation_cost_per_token cost_per_query cost_per_second
+    explicit_cache_read_input_token_cost fedramp_uplift_multiplier google_maps_grounding_cost_per_query
+    input_cost_per_audio_per_second input_cost_per_audio_per_second_above_128k_tokens input_cost_per_audio_token
+    input_cost_per_audio_token_above_200k_tokens input_cost_per_audio_token_above_200k_tokens_batches
+    input_cost_per_audio_token_above_200k_tokens_flex input_cost_per_audio_token_above_200k_tokens_priority
+    input_cost_per_audio_token_batches input_cost_per_audio_token_flex input_cost_per_audio_token_priority
+    input_cost_per_character input_cost_per_character_above_128k_tokens input_cost_per_image
+    input_cost_per_image_above_128k_tokens input_cost_per_image_token input_cost_per_image_token_batches
+    input_cost_per_pixel input_cost_per_query input_cost_per_second input_cost_per_text_message input_cost_per_token
+    input_cost_per_token_above_100k_tokens input_cost_per_token_above_100k_tokens_batches
+    input_cost_per_token_above_128k_tokens input_cost_per_token_above_200k_tokens
+    input_cost_per_token_above_200k_tokens_batches input_cost_per_token_above_200k_tokens_flex
+    input_cost_per_token_above_200k_tokens_priority input_cost_per_token_above_272k_tokens
+    input_cost_per_token_above_272k_tokens_batches input_cost_per_token_above_272k_tokens_flex
+    input_cost_per_token_above_272k_tokens_priority input_cost_per_token_above_272k_tokens_ultrafast
+    input_cost_per_token_above_512k_tokens input_cost_per_token_balanced input_cost_per_token_batches
+    input_cost_per_token_cache_hit input_cost_per_token_flex input_cost_per_token_priority
+    input_cost_per_token_ultrafast input_cost_per_video_per_second input_cost_per_video_per_second_above_128k_tokens
+    input_cost_per_video_per_second_above_15s_interval input_cost_per_video_per_second_above_8s_interval
+    input_cost_per_video_token input_cost_per_video_token_batches ocr_cost_per_credit ocr_cost_per_page
+    ocr_cost_per_page_batches output_cost_per_audio_per_second output_cost_per_audio_token output_cost_per_character
+    output_cost_per_character_above_128k_tokens output_cost_per_image output_cost_per_image_1024
+    output_cost_per_image_1536 output_cost_per_image_1K output_cost_per_image_2K output_cost_per_image_512
+    output_cost_per_image_token output_cost_per_image_token_batches output_cost_per_image_token_priority
+    output_cost_per_pixel output_cost_per_reasoning_token output_cost_per_reasoning_token_flex
+    output_cost_per_reasoning_token_priority output_cost_per_second output_cost_per_second_1080p
+    output_cost_per_second_2k output_cost_per_second_480p output_cost_per_second_4k output_cost_per_second_720p
+    output_cost_per_second_768p output_cost_per_token output_cost_per_token_above_100k_tokens
+    output_cost_per_token_above_100k_tokens_batches output_cost_per_token_above_128k_tokens
+    output_cost_per_token_above_200k_tokens output_cost_per_token_above_200k_tokens_batches
+    output_cost_per_token_above_200k_tokens_flex output_cost_per_token_above_200k_tokens_priority
+    output_cost_per_token_above_272k_tokens output_cost_per_token_above_272k_tokens_batches
+    output_cost_per_token_above_272k_tokens_flex output_cost_per_token_above_272k_tokens_priority
+    output_cost_per_token_above_272k_tokens_ultrafast output_cost_per_token_above_512k_tokens
+    output_cost_per_token_balanced output_cost_per_token_batches output_cost_per_token_flex
+    output_cost_per_token_priority output_cost_per_token_ultrafast output_cost_per_video_per_second
+    output_cost_per_video_token output_vector_size regional_endpoint_uplift_multiplier
+    regional_processing_uplift_multiplier_eu regional_processing_uplift_multiplier_us search_context_cost_per_query
+    search_queries_cost_per_query tiered_pricing zero_cost_diagnostic
+    """.split()
+)
+
+# LiteLLM's notes to itself.
+_INTERNAL = frozenset(
+    """
+    _agentic_loop_api_surface _agentic_loop_depth _agentic_loop_fingerprints _arealtime
+    _code_interpreter_interception_active _code_interpreter_interception_converted_stream
+    _code_interpreter_interception_sandbox_key _code_interpreter_interception_session_scoped
+    _code_interpreter_interception_stream_options _context_compaction_state _encrypted_content_affinity_pinned
+    _headroom_interception_converted_stream _headroom_interception_stream_options _headroom_request_context
+    _is_litellm_internal_call _litellm_addressed_comparison_response_id _litellm_addressed_response_id
+    _litellm_stream_usage_injected _litellm_strip_stream_usage _router_weights _skip_mcp_handler
+    _skip_responses_api_bridge _websearch_interception_converted_stream _websearch_interception_emit_native_blocks
+    _websearch_interception_stream_options
+    """.split()
+)
+
+STEERING_FIELDS: frozenset[str] = _CONNECTION | _CLOUDS | _OBSERVERS | _PRICES | _INTERNAL
+"""Names that a surface refuses at the top level of a body with a 400 naming the field."""

@@ -1,0 +1,101 @@
+"""Binding: a claim that mixes two facts is put beside single sentences, an honest one beside whole windows."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxy.grounding.binding import MAX_SENTENCES, single_sentences
+from proxy.grounding.types import Window
+
+CAPITALS = "London is the capital of UK. Tokyo is the capital of Japan."
+PLANS = "The Basic plan costs $10 a month. The Pro plan costs $20 a month."
+YEARS = "The Louvre Museum opened in 1793. The Orsay Museum opened in 1986."
+SALES = "In 2018 sales were 5 million. In 2019 sales were 7 million."
+CITIES = "Anna Berg works in Oslo. Ben Costa works in Lima. Cara Doyle works in Cork. Dan Evans works in Bath."
+FEES = "Fees\n- The fee in London is $10.\n- The fee in Tokyo is $20."
+PEOPLE = "Marie Curie was born in Warsaw. She won the Nobel Prize in Physics in 1903. It made Paris proud."
+
+
+def window_of(text, start=0, source=0):
+    """A window that begins at ``start`` in its source."""
+    return Window(source=source, start=start, end=start + len(text), text=text)
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("The capital of Japan is London.", CAPITALS),
+        ("What is the capital of Japan? London.", CAPITALS),
+        ("The Basic plan costs $20.", PLANS),
+        ("The Pro plan costs $10 a month.", PLANS),
+        ("The Louvre Museum opened in 1986.", YEARS),
+        ("In 2019 sales were 5 million.", SALES),
+        ("Anna Berg works in Cork.", CITIES),
+        ("The fee in London is $20.", FEES),
+        ("London is the capital of Japan.", CAPITALS),
+    ],
+)
+def test_a_swapped_fact_is_judged_by_single_sentences(claim, source):
+    """A right value with the wrong subject must be supported by one sentence, not by two."""
+    assert single_sentences(claim, [window_of(source)])
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Tokyo is the capital of Japan.", CAPITALS),
+        ("Japan has its capital in Tokyo.", CAPITALS),
+        ("Tokyo is the capital of Japan and London of the UK.", CAPITALS),
+        ("London is the capital of UK, and Tokyo is the capital of Japan.", CAPITALS),
+        ("Paris is the capital of Japan.", CAPITALS),
+        ("The Basic plan costs $10 a month.", PLANS),
+        ("You pay $20 monthly for Pro.", PLANS),
+        ("The plans cost $10 and $20.", PLANS),
+        ("The Basic plan costs $30.", PLANS),
+        ("The Louvre opened its doors in 1793.", YEARS),
+        ("Anna Berg and Ben Costa work in Oslo and Lima.", CITIES),
+        ("They work in Oslo, Lima, Cork and Bath.", CITIES),
+        ("The fee is $10 in London and $20 in Tokyo.", FEES),
+        ("Marie Curie won the Nobel Prize in 1903.", PEOPLE),
+        ("Marie Curie won the Nobel Prize in Physics in 1903.", PEOPLE),
+        ("It made Warsaw proud.", PEOPLE),
+        ("The sky is blue.", CAPITALS),
+        ("", CAPITALS),
+        ("The capital of Japan is London.", ""),
+    ],
+)
+def test_an_honest_claim_keeps_its_windows(claim, source):
+    """Word for word, paraphrased, joined, listed, carried by a pronoun or simply absent: no mixture is suspected."""
+    assert single_sentences(claim, [window_of(source)]) == []
+
+
+def test_a_pronoun_may_stand_for_the_missing_name():
+    """A sentence about "it" says of the name before it what the claim says."""
+    source = "Tokyo is the capital of Japan. It has 14 million people and lies in Asia."
+    assert single_sentences("Tokyo has 14 million people.", [window_of(source)]) == []
+
+
+def test_the_nearest_sentences_come_first_and_are_few():
+    """Sentences are ordered by the words they share with the claim, and capped."""
+    found = single_sentences("Anna Berg works in Cork.", [window_of(CITIES + " The sky is blue.")])
+    assert len(found) == MAX_SENTENCES
+    assert [window.text for window in found[:2]] == ["Anna Berg works in Oslo.", "Cara Doyle works in Cork."]
+    assert not any("sky" in window.text for window in found)
+
+
+def test_spans_are_those_of_the_source_and_windows_may_overlap():
+    """A sentence is a slice of its source wherever its window begins, and counts once though two windows hold it."""
+    filler = "Nothing of note happens here. "
+    source = filler * 3 + CAPITALS + " " + filler
+    start = len(filler) * 2
+    windows = [window_of(source[start:], start, 5), window_of(source[start + len(filler) :], start + len(filler), 5)]
+    found = single_sentences("The capital of Japan is London.", windows)
+    assert [window.text for window in found].count("London is the capital of UK.") == 1
+    assert all(window.source == 5 and source[window.start : window.end] == window.text for window in found)
+
+
+def test_facts_of_two_sources_are_not_mixed():
+    """The exchanged value may stand in another source."""
+    one, other = (part.strip() + "." for part in CAPITALS.rstrip(".").split("."))
+    found = single_sentences("The capital of Japan is London.", [window_of(one), window_of(other, source=1)])
+    assert {window.source for window in found} == {0, 1}

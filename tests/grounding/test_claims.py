@@ -1,0 +1,363 @@
+"""Claims: cut the same however the text arrives, in linear time; typed so that nothing asserted goes unjudged."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proxy.grounding.claims import (
+    LOOKAHEAD,
+    MAX_CLAIM_CHARS,
+    Segmenter,
+    hypothesis,
+    is_fragment,
+    kind_of,
+    segments,
+    split_claims,
+)
+from proxy.grounding.types import Claim, ClaimKind
+
+MEGABYTE = 1 << 20
+
+unhurried = settings(deadline=None)  # the cores are shared: one slow example is no failure
+
+PIECES = """
+The fee is $1,234.50.|It rose 0.002 %|Dr. Smith|U.S.|e.g.|i.e. |etc.|Inc.|J. K. |No. 5|p.m.|https://a.example/x.html?y=1.
+a.b@example.com|3.11.2|...|…|?!|!!|? |! |. |.|"|“|”|’|«|» |( |) |] |} |**|_|`|[1]|[2, 3]|[^4]|- |* |1. |12) |# |## |> |
+|--|```|```python|~~~|東京は首都です。|人口は？|はい！|「|」|、|हिन्दी।|I don't know.|I’m not sure |Sure!
+Hello |word|Word|and |é|😀
+""".replace("\n", "|").split("|")
+answers = st.lists(
+    st.one_of(
+        st.sampled_from([piece for piece in PIECES if piece]),
+        st.sampled_from([" ", " ", "\n", "\n\n", "\r\n", " \n \n", "\t", "\n\n\n\n"]),
+        st.integers(1, 800).map("x".__mul__),
+        st.integers(1, 60).map("some words "[:7].__mul__),
+        st.integers(1, 60).map("wo rd. ".__mul__),
+        st.text(max_size=6),
+    ),
+    max_size=40,
+).map("".join)
+
+
+def in_pieces(text, ends):
+    """Cut a text as a stream would that arrives in pieces with these ends."""
+    segmenter, spans, begin = Segmenter(), [], 0
+    for end in sorted(ends):
+        spans += segmenter.feed(text[begin:end])
+        begin = end
+    return spans + segmenter.feed(text[begin:]) + segmenter.close()
+
+
+def cut(text):
+    """The texts of the segments, without the white space around them."""
+    return [text[start:end].strip() for start, end in segments(text)]
+
+
+# --- cutting ------------------------------------------------------------------------------------------------------
+
+
+@unhurried
+@given(answers)
+def test_segments_tile_the_text_and_are_short(text):
+    """Every character belongs to exactly one segment, and none is longer than the limit and its closers."""
+    spans = segments(text)
+    assert [0, *(end for _, end in spans)] == [*(start for start, _ in spans), len(text)]
+    assert all(0 < end - start <= MAX_CLAIM_CHARS + LOOKAHEAD for start, end in spans)
+
+
+@unhurried
+@given(answers, st.data())
+def test_any_cutting_of_the_input_gives_the_same_segments(text, data):
+    """Whole, one character at a time and in random pieces, a text is cut alike."""
+    spans = segments(text)
+    assert in_pieces(text, range(len(text))) == spans
+    assert in_pieces(text, data.draw(st.lists(st.integers(0, len(text)), max_size=12))) == spans
+
+
+def is_decided(start, end, known):
+    """Whether a segment follows from the first ``known`` characters: a forced cut needs more than another."""
+    forced = end - start > MAX_CLAIM_CHARS // 2
+    return (start + MAX_CLAIM_CHARS if forced else end) + LOOKAHEAD <= known
+
+
+@unhurried
+@given(answers, answers, answers)
+def test_later_text_moves_no_boundary(common, one, other):
+    """What lies further on than the look-ahead changes no boundary."""
+    spans, others = segments(common + one), segments(common + other)
+    for at, (start, end) in enumerate(spans):
+        if not is_decided(start, end, len(common)):
+            break
+        assert others[at] == (start, end)
+
+
+@unhurried
+@given(answers)
+def test_a_stream_waits_for_the_look_ahead_and_no_longer(text):
+    """A segment is out as soon as the look-ahead is known."""
+    for at, (start, end) in enumerate(segments(text)):
+        if is_decided(start, end, len(text)) and end - start <= MAX_CLAIM_CHARS // 2:
+            assert Segmenter().feed(text[: end + LOOKAHEAD])[at] == (start, end)
+
+
+@unhurried
+@given(answers, st.none() | answers)
+def test_claims_are_stretches_of_the_answer(text, query):
+    """A claim is its segment without white space, numbered in order; what holds no word is no claim."""
+    claims = split_claims(text, query=query)
+    assert [claim.index for claim in claims] == list(range(len(claims)))
+    assert all(claim.text == text[claim.start : claim.end] == claim.text.strip() for claim in claims)
+    words = [segment for segment in cut(text) if any(character.isalnum() for character in segment)]
+    assert [claim.text for claim in claims] == words
+
+
+ADVERSARIAL = {
+    name: (unit * (MEGABYTE // len(unit) + 1))[:MEGABYTE]
+    for name, unit in {
+        "one word": "a",
+        "full stops": ".",
+        "closers": ".)",
+        "open citations": ".[a",
+        "blank lines": "\n",
+        "spaces": " ",
+        "initials": "A. ",
+        "words that go on": "x" * 150 + " " + "a. a" * 50,
+        "list marks": "1. \n",
+        "fences": "```\n",
+        "CJK": "東京。",
+        "questions": '?" a',
+        "no break": "x.x",
+        "clauses": "a, ",
+    }.items()
+}
+
+
+@pytest.mark.parametrize("name", ADVERSARIAL)
+def test_a_megabyte_is_cut_in_linear_time(name):
+    """No text is slow to cut and type: a megabyte takes seconds, not hours."""
+    began = time.perf_counter()
+    split_claims(ADVERSARIAL[name], query="What?")
+    assert time.perf_counter() - began < 30
+
+
+@pytest.mark.parametrize("name", ["one word", "full stops", "blank lines", "words that go on"])
+def test_single_characters_are_cut_in_linear_time(name):
+    """A stream of single characters costs no more each, however long it is."""
+    text = ADVERSARIAL[name][: MEGABYTE // 8]
+    began = time.perf_counter()
+    in_pieces(text, range(len(text)))
+    assert time.perf_counter() - began < 30
+
+
+SENTENCES = [  # | stands where the text must be cut
+    "The rate is 0.002 per call.| It rose.",
+    "It costs $1,234.50.| Pay now.",
+    "Dr. Smith came.| He left.",
+    "He lives in the U.S. and works there.| Fine.",
+    "The U.S. Army won.| Good.",
+    "J. K. Rowling wrote it.| Yes.",
+    "Use fruit, e.g. apples.| Languages, e.g. Python, too.",
+    "See https://a.example/x.html?y=1.| Then go.",
+    "Mail bob.b@example.com.| Done.",
+    "Python 3.11.2 is out.| Update.",
+    "Well... maybe.| Wait…| What?",
+    "Really?!| Yes.| No!!!| Ok.",
+    "He asked “why?” and left.| Yahoo! said so.",
+    "He said “Go.”| Then left.",
+    "(It is so.)| Then **bold.**| Next.",
+    "It is so [1].| And so.[2]| Then.[1][2]| More.[^3]| End.",
+    "1. First item.|\n2. Second item.|\n- third\n|* fourth",
+    "# Heading\n|Text here.|\n## Other\n|More text",
+    "Intro:\n|- one\n|- two\n|\nAfter.",
+    "| a | b |\n||---|---|\n|| 1. x | 2 |",
+    "```python\n|x = 1. y\n|y = 2\n|```\n|After.| That.",
+    "```inline``` is code.| And this.| Next.",
+    "This is wrapped\nacross lines.| Next.",
+    "Line one\n|Line two",
+    "東京は日本の首都です。|人口は1400万人です！|本当？|はい。",
+    "「はい。」|北京是中国的首都。|上海很大。",
+    "हिन्दी वाक्य।| दूसरा वाक्य।",
+    "Acme Inc. was founded in 1990.| It sells tea, etc.| Good.",
+    "We open at 5 p.m.| The shop closes at 6 a.m. daily.",
+    "Fig. 3 shows No. 5 and vol. 2 on Jan. 5.| Then came more.",
+    "It weighs 5 kg.| It runs 5 min.| He loves art.| Then rest.",
+    "I can't.| It won't.| Don't.| Go.",
+    "First.  \n|\n\n  Next.",
+]
+
+
+@pytest.mark.parametrize("marked", SENTENCES)
+def test_sentences_end_where_a_reader_ends_them(marked):
+    """Decimals, abbreviations, addresses, quotes, lists, tables, code and scripts without spaces are cut rightly."""
+    if marked.startswith("| a"):
+        expected = ["| a | b |", "|---|---|", "| 1. x | 2 |"]
+        text = "\n".join(expected)
+    else:
+        text, expected = marked.replace("|", ""), [part.strip() for part in marked.split("|")]
+    assert cut(text) == expected
+
+
+def test_long_sentences_are_cut_at_a_clause():
+    """A sentence over the limit is cut after a clause mark, or else a space, and never within a word if it can be."""
+    clauses = cut("the plan holds many things that go on and on, " * 30)
+    assert all(clause.endswith(",") for clause in clauses)
+    words = cut("word " * 300)
+    assert all(set(line.split()) == {"word"} for line in words)
+
+
+# --- typing -------------------------------------------------------------------------------------------------------
+
+COURTESIES = """
+Hi!|Hello there.|Hello! How can I help you today?|Good morning!|Thank you for asking.|You're welcome!|You’re welcome!
+Sure!|Of course.|Certainly! Here is the answer:|Here's what I found:|Here’s what I found:|Great question!
+That’s a great question.|I hope this helps!|Let me know if you have any other questions.|Happy to help!
+Please let me know if you need anything else.|If you have any other questions, feel free to ask!|No problem.
+Let me know if you'd like more details.|Is there anything else I can help you with?|**Sure!**
+"""
+QUESTIONS = """
+What would you like to know?|Could you tell me which account you have?|Which plan do you have?|Do you have a plan?
+Would you like to know more?|Would you like to have a list?|Can you clarify what you mean?|Why do you ask?
+Is there anything specific you would like to know?|Who is your bank?|Could you please tell me if your card works?
+"""
+ABSTENTIONS = """
+I don't know.|I don’t know.|I do not know the answer.|I'm sorry, but I don't have that information.|I'm not sure.
+I’m sorry, but I couldn’t find that in the documents.|I couldn't find any information about that.|It does not say.
+Sorry, I can't answer that from the documents I have.|The documents do not say.|I'm unable to find that.
+I cannot find any information about the plan you are asking about.|The documents do not mention the price.
+The provided context doesn't specify the price.|There is no information about this in the documents.
+Based on the provided documents, I cannot determine the answer.|There is no mention of the fee.|Unknown.
+No information is available.|That is not mentioned in the documents.|Neither document mentions the price.
+That information isn't provided in the context.|I am unable to answer that question.|I have no information on that.
+Unfortunately, the documents do not provide this information.|Not mentioned in the documents.
+None of the documents mention the price.|The answer is not in the documents.|The sources do not mention who founded it.
+The documents don't say which plan is cheapest.|The documents do not say whether breakfast is included.
+The document does not provide the price, so I cannot answer.|I don't know, as it is not mentioned in the documents.
+The fee is not specified in the provided context.|The search results do not contain the price.
+"""
+ASSERTIONS = """
+I don't know, but it is $5.|I don't know but it is free.|I don't know. it is free.|I don't know: it is free.
+I don't know (it is free).|I don't know - it is free.|I don't know "it is free".|I don't know, it's free.
+I couldn't find that. it is free.|I couldn't find that and it is free.|I don't have any doubt that it is free.
+I don’t know it’s free.|I'm sorry, the fee is $5.|I cannot say, because the plan is free.
+Sure, the fee is free.|Sure! The fee is $5.|Of course it is free.|Certainly not.|Great plan.|No problem with the fee.
+The documents do not say the price and the plan is free.|The documents do not say the price or the plan is free.
+The documents do not mention anything besides a fee of five dollars.|The documents do not only mention a fee.
+The documents do not mention anything beyond a fee.|The document does not say, so the plan is free.
+Guests eat free and the price is not mentioned in the documents.|The fee is $5, which is not mentioned in the documents.
+Would you like to know that London is the capital of Japan?|Did you know the plan is free?|Is the plan free?
+Did you know London is the capital of Japan?|Are you aware the fee is waived?|Can you believe the plan is free?
+Would you like the free plan which costs nothing?|Do you want more? The plan is free, do you see?
+There is no fee.|It does not include breakfast.|The results do not include tax.|The files do not contain viruses.
+There is no evidence of cancer.|There is no data that leaves the EU.|This is not specified by law.|Our plan is not free.
+The documentation does not offer refunds.|No.|Yes.|Tokyo.|10%.|Hello, I am the bank and the fee is free.
+Here is the answer: free.|Thanks for paying five dollars.|# Overview|x = 1|{"fee": 5}|わかりません。
+"""
+KINDS = [
+    (kind, text)
+    for kind, texts in (
+        (ClaimKind.COURTESY, COURTESIES),
+        (ClaimKind.QUESTION, QUESTIONS),
+        (ClaimKind.ABSTENTION, ABSTENTIONS),
+        (ClaimKind.ASSERTION, ASSERTIONS),
+    )
+    for text in texts.strip().replace("\n", "|").split("|")
+]
+
+
+@pytest.mark.parametrize(("kind", "text"), KINDS)
+def test_only_what_asserts_something_is_judged(kind, text):
+    """Greetings, fillers, questions back and abstentions are not judged; whatever asserts something else is."""
+    assert kind_of(text) is kind
+
+
+@pytest.mark.parametrize(
+    "fact", ["The fee is $5.", "it is free.", "London is the capital of Japan.", "fees are waived."]
+)
+@pytest.mark.parametrize("cover", ["Sure! ", "I don't know. ", "I don't know, but ", "Hi! ", "Do you want more? "])
+def test_no_cover_hides_a_fact(cover, fact):
+    """Whatever harmless sentence stands before a fact, the fact is in a claim that is judged."""
+    claims = split_claims(cover + fact, query="Is London the capital of Japan, and is a fee of 5 waived?")
+    assert any(fact in claim.text and claim.needs_check for claim in claims)
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        ("Who is the CEO of Acme?", ClaimKind.ABSTENTION),
+        ("Who is the CEO of Acme's plant?", ClaimKind.ABSTENTION),
+        ("Who runs it?", ClaimKind.ASSERTION),
+        (None, ClaimKind.ASSERTION),
+    ],
+)
+def test_an_abstention_may_repeat_the_query_only(query, kind):
+    """A name that the query does not hold is asserted, and judged."""
+    assert kind_of("The documents do not mention the CEO of Acme.", query=query) is kind
+
+
+@pytest.mark.parametrize("text", ["Sure.", "Absolutely!", "Of course, happy to help.", "No problem."])
+def test_sure_is_an_answer_to_yes_or_no(text):
+    """A word of assent is a courtesy, unless it says yes to the query."""
+    for query in ("Is parking free?", "I have a card. Does it work abroad?"):
+        assert kind_of(text, query=query) is ClaimKind.ASSERTION
+    for query in (None, "What is the fee?", "Can you tell me the fee?", "Tell me the fee."):
+        assert kind_of(text, query=query) is ClaimKind.COURTESY
+
+
+def test_a_number_is_known_only_as_a_whole():
+    """5 is new to a query that says 15 or 2025."""
+    text = "I don't know the fee of 5 dollars."
+    assert kind_of(text, query="Is it 15 in 2025?") is ClaimKind.ASSERTION
+    assert kind_of(text, query="Is it 5?") is ClaimKind.ABSTENTION
+
+
+@unhurried
+@given(answers, st.none() | answers)
+def test_typing_takes_any_text(text, query):
+    """Any text and query have a kind, and the curl of an apostrophe does not change it."""
+    kind = kind_of(text[:400], query=query)
+    assert kind_of(text[:400].replace("’", "'"), query=query) is kind
+
+
+# --- what is judged -----------------------------------------------------------------------------------------------
+
+
+def asked(text, query="What is the capital of Japan?"):
+    """What the scorer would be asked about a claim with this text."""
+    return hypothesis(Claim(index=0, start=0, end=len(text), text=text), query)
+
+
+@pytest.mark.parametrize("text", ["Tokyo.", "10%.", "Yes, 10%.", "No.", "The bank's fee.", "Monthly fee: $5", "東京"])
+def test_a_fragment_is_judged_with_the_query(text):
+    """A few words without a verb say nothing by themselves."""
+    assert asked(text) == f"What is the capital of Japan? {text}"
+    assert asked(text, None) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is Tokyo.",
+        "It’s 10%.",
+        "That's Tokyo.",
+        "They swim.",
+        "Fees don't apply.",
+        "Fees don’t apply.",
+        "Tokyo has it.",
+        "Some words in a row that hold none of those",
+    ],
+)
+def test_a_sentence_is_judged_alone(text):
+    """The query adds nothing to a sentence."""
+    assert not is_fragment(text)
+    assert asked(text) == text
+
+
+def test_marks_of_lists_and_stress_are_not_judged():
+    """The scorer sees words and no Markdown; the query is cut from the left when it is long."""
+    assert asked("- **Tokyo** is\n  the capital.") == "Tokyo is the capital."
+    assert asked("2. Tokyo", "q") == "q Tokyo"
+    assert len(asked("Tokyo.", "long " * 400)) < 320

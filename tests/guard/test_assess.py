@@ -1,0 +1,405 @@
+"""Assess: each claim is asked about once, in time, and whatever cannot be judged follows the policy."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from scorers import FailingScorer, FullScorer, OverlapScorer, SlowScorer, TableScorer
+
+from proxy.grounding.errors import CallerError, Overloaded, ScoringError
+from proxy.grounding.types import CheckKind, ClaimKind, GroundingContext, Outcome, Rule, Source
+from proxy.guard.answer import AnswerPart
+from proxy.guard.assess import (
+    CLAIMS_IN_FLIGHT,
+    QUERY_WINDOWS,
+    WINDOWS_PER_CLAIM,
+    Assessor,
+    enforce_limits,
+    looks_like_json,
+    without_scoring,
+)
+from proxy.policy.model import Limits, OnUninspected, Policy
+
+GROUNDING, RELEVANCE = CheckKind
+CAPITALS = "London is the capital of UK. Tokyo is the capital of Japan."
+QUERY = "What is the capital of Japan?"
+OFF = {"grounding": {"action": "off"}, "relevance": {"action": "off"}}
+BLOCKED = ("blocked", ("uninspected",))
+
+
+def context_of(*texts, query=QUERY):
+    """A context with these sources."""
+    return GroundingContext(sources=tuple(Source(text=text) for text in texts), query=query)
+
+
+def policy_of(**keys):
+    """A policy with these keys, as a file would write them."""
+    return Policy.model_validate(keys)
+
+
+async def judge(scorer, answer, context=None, request_seconds=None, part=None, **keys):
+    """Judge an answer from scratch."""
+    assessor = Assessor(scorer)
+    prepared = await assessor.prepare(context or context_of(CAPITALS))
+    part = part or AnswerPart(text=answer)
+    return await assessor.judge(part, prepared, policy_of(**keys), request_seconds=request_seconds)
+
+
+# --- what is asked ------------------------------------------------------------------------------------------------
+
+
+async def test_a_supported_answer_passes_with_its_evidence():
+    """The verdict holds both scores and each claim's evidence, as slices of the source, best first."""
+    verdict = await judge(OverlapScorer(), "Tokyo is the capital of Japan.")
+    assert (verdict.outcome, verdict.score(GROUNDING), verdict.score(RELEVANCE)) == (
+        "passed",
+        1.0,
+        pytest.approx(5 / 6),
+    )
+    [found] = verdict.claims
+    assert found.support == found.evidence[0].support == 1.0
+    assert all(CAPITALS[each.window.start : each.window.end] == each.window.text for each in found.evidence)
+
+
+async def test_support_is_the_best_of_the_short_list():
+    """A claim is asked of few windows of a long source, and one that supports it is enough."""
+    filler = " ".join(f"Article {number} speaks of many other things at some length." for number in range(400))
+    scorer = OverlapScorer()
+    verdict = await judge(scorer, "Tokyo is the capital of Japan.", context_of(filler, CAPITALS, filler))
+    [found] = verdict.claims
+    supports = [each.support for each in found.evidence]
+    assert len(supports) == WINDOWS_PER_CLAIM
+    assert supports == sorted(supports, reverse=True)
+    assert (found.support, found.evidence[0].window.source) == (1.0, 1)
+
+
+async def test_a_swapped_fact_is_asked_of_single_sentences():
+    """No window with both facts is asked about a claim that mixes them."""
+    scorer = OverlapScorer()
+    await judge(scorer, "The capital of Japan is London.")
+    assert CAPITALS not in {pair.premise for pair in scorer.asked if pair.kind is GROUNDING}
+
+
+async def test_a_fragment_is_asked_with_the_query_for_grounding_only():
+    """The query makes a fragment a statement; for relevance it would answer itself."""
+    scorer = OverlapScorer()
+    await judge(scorer, "Tokyo.")
+    assert {pair.hypothesis for pair in scorer.asked if pair.kind is GROUNDING} == {f"{QUERY} Tokyo."}
+    assert {(pair.premise, pair.hypothesis) for pair in scorer.asked if pair.kind is RELEVANCE} == {(QUERY, "Tokyo.")}
+
+
+async def test_a_long_query_is_asked_in_parts():
+    """The first parts of a query longer than a window are asked, and one that the answer meets is enough."""
+    scorer = TableScorer({}, {"the ship": 0.9, "and": 0.0})
+    query = "this and that. " * 60 + "Where is the ship? " + "this and that. " * 600
+    verdict = await judge(scorer, "It is here.", context_of("It is here.", query=query))
+    premises = {pair.premise for pair in scorer.asked if pair.kind is RELEVANCE}
+    assert (len(premises), verdict.score(RELEVANCE)) == (QUERY_WINDOWS, 0.9)
+
+
+@pytest.mark.parametrize("query", [None, "", " \n"])
+async def test_without_a_query_relevance_is_absent(query):
+    """No pair is asked about relevance, and no score is waited for."""
+    scorer = OverlapScorer()
+    verdict = await judge(scorer, "Tokyo is the capital of Japan.", context_of(CAPITALS, query=query))
+    assert ([check.kind for check in verdict.checks], verdict.outcome) == ([GROUNDING], Outcome.PASSED)
+    assert all(pair.kind is GROUNDING for pair in scorer.asked)
+
+
+async def test_a_check_that_is_off_is_not_asked():
+    """With grounding off no window is scored."""
+    scorer = OverlapScorer()
+    await judge(scorer, "Tokyo is it.", grounding={"action": "off"})
+    assert {pair.kind for pair in scorer.asked} == {RELEVANCE}
+
+
+@pytest.mark.parametrize("answer", ["", " \n", "Hello!", "What would you like to know?", "I don't know."])
+async def test_nothing_to_check_is_not_asked_and_passes_with_one(answer):
+    """Empty answers, greetings, questions back and abstentions need no scorer."""
+    verdict = await judge(FailingScorer(ScoringError("no")), answer)
+    assert (verdict.outcome, verdict.score(GROUNDING), verdict.score(RELEVANCE)) == ("passed", 1.0, 1.0)
+
+
+async def test_claims_keep_their_order_whatever_ends_first():
+    """Results are in the order of the answer though a later claim is scored sooner."""
+    verdict = await judge(SlowScorer(0.05, "One"), "One is it. Two is it. Three is it.")
+    assert [found.claim.text for found in verdict.claims] == ["One is it.", "Two is it.", "Three is it."]
+
+
+async def test_few_claims_are_in_the_scorer_at_once():
+    """A long answer does not fill the queue."""
+    scorer = SlowScorer(0.01)
+    await judge(scorer, "This is it. " * 20)
+    assert scorer.most == CLAIMS_IN_FLIGHT
+
+
+async def test_a_long_context_is_prepared_off_the_loop():
+    """Long work leaves the event loop free and gives what short work would."""
+    prepared = await Assessor(OverlapScorer()).prepare(context_of("This is it. " * 5000))
+    assert prepared.index.windows[-1].end == 60_000
+
+
+# --- time and failure ---------------------------------------------------------------------------------------------
+
+
+async def test_a_claims_time_counts_from_hand_over():
+    """An answer whose claims each keep their time is in time, however long they take together."""
+    verdict = await judge(SlowScorer(0.15), "This is it. " * CLAIMS_IN_FLIGHT * 5, timeout_ms=600)
+    assert verdict.outcome is Outcome.PASSED
+
+
+async def test_a_late_claim_is_a_failure():
+    """What is late blocks as a failure of the scorer, or is let through unscored."""
+    scorer = SlowScorer(60)
+    verdict = await judge(scorer, "This is it.", timeout_ms=20)
+    assert (verdict.outcome, verdict.reasons, verdict.claims[0].failed) == ("blocked", ("scorer_error",), "timeout")
+    assert scorer.running == 0
+    verdict = await judge(scorer, "This is it.", timeout_ms=20, on_scorer_error="pass")
+    assert (verdict.outcome, verdict.bypasses) == ("unscored", ("scorer_error",))
+
+
+async def test_after_the_first_late_claim_the_rest_share_one_limit():
+    """A hundred claims to a dead scorer cost two limits and not a hundred."""
+    began = time.perf_counter()
+    verdict = await judge(SlowScorer(60), "This is it. " * 100, timeout_ms=400)
+    assert {found.failed for found in verdict.claims} == {"timeout"}
+    assert time.perf_counter() - began < 8  # a limit each, four at once, would be 10
+
+
+async def test_one_late_claim_hides_no_unsupported_one():
+    """A claim under its threshold blocks by grounding though another is late."""
+    scorer = SlowScorer(60, "late", {"bad": 0.1})
+    verdict = await judge(scorer, "It is late. It is bad.", timeout_ms=50, on_scorer_error="pass")
+    assert (verdict.outcome, verdict.reasons) == ("blocked", ("grounding",))
+
+
+async def test_request_seconds_limit_the_whole():
+    """Where a request has a limit, that holds for all claims together and the policy's does not."""
+    verdict = await judge(SlowScorer(0.1), "This is it.", timeout_ms=1, request_seconds=30)
+    assert verdict.outcome is Outcome.PASSED
+    began = time.perf_counter()
+    verdict = await judge(SlowScorer(60), "This is it. " * 50, timeout_ms=60_000, request_seconds=0.1)
+    assert {found.failed for found in verdict.claims} == {"timeout"}
+    assert time.perf_counter() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("error", "word"),
+    [
+        (ScoringError("broken"), "error"),
+        (ScoringError("late", reason="timeout"), "timeout"),
+        (Overloaded("full"), "overloaded"),
+        (TimeoutError(), "timeout"),
+    ],
+)
+async def test_a_scorer_that_raises_follows_the_policy(error, word):
+    """A failure after the model has answered is a verdict, and the others' scores are kept."""
+    verdict = await judge(FailingScorer(error, "One"), "One is it. Two is it.")
+    assert (verdict.outcome, verdict.reasons) == ("blocked", ("scorer_error",))
+    assert [(found.failed, found.support) for found in verdict.claims] == [(word, None), (None, 1.0)]
+    verdict = await judge(FailingScorer(error, "One"), "One is it. Two is it.", on_scorer_error="pass")
+    assert verdict.outcome is Outcome.UNSCORED
+
+
+async def test_an_error_not_foreseen_is_no_verdict():
+    """A fault in the scorer that is not its declared error is not taken for a failure that a policy may waive."""
+    with pytest.raises(ExceptionGroup) as raised:
+        await judge(FailingScorer(ValueError("bug"), "One"), "One is it. Two is it.", on_scorer_error="pass")
+    assert raised.group_contains(ValueError)
+
+
+async def test_cancellation_reaches_the_scorer():
+    """When the caller leaves, nothing goes on being scored."""
+    scorer = SlowScorer(60)
+    task = asyncio.create_task(judge(scorer, "This is it. " * 10))
+    await scorer.begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (scorer.running, asyncio.all_tasks() - {asyncio.current_task()}) == (0, set())
+
+
+def test_admission_is_the_scorers():
+    """A full queue refuses at once."""
+    Assessor(OverlapScorer()).admit()
+    with pytest.raises(Overloaded) as raised:
+        Assessor(FullScorer()).admit()
+    assert raised.value.retry_after == 3
+
+
+# --- what cannot be inspected -------------------------------------------------------------------------------------
+
+FACT = "Tokyo is the capital of Japan."
+
+
+@pytest.mark.parametrize(
+    ("carried", "passing", "bypasses"),
+    [
+        ("tool_calls", "pass", ("tool_calls",)),
+        ("images", "pass", ("images",)),
+        ("reasoning", "pass", ()),
+        ("reasoning", "strip", ()),
+        ("default", "pass", ()),
+        ("default", "strip", ()),
+    ],
+)
+async def test_what_an_answer_carries_passes_or_blocks(carried, passing, bypasses):
+    """Each key lets its part through, counted where that is a bypass, or blocks without asking the scorer."""
+    part = AnswerPart(text=FACT, carries=frozenset({carried}))
+    verdict = await judge(OverlapScorer(), "", part=part, on_uninspected={carried: passing})
+    assert (verdict.outcome, verdict.bypasses, verdict.score(GROUNDING)) == ("passed", bypasses, 1.0)
+    scorer = OverlapScorer()
+    verdict = await judge(scorer, "", part=part, on_uninspected={carried: "block"})
+    assert (verdict.outcome, verdict.reasons, scorer.asked) == (*BLOCKED, [])
+
+
+async def test_one_part_that_blocks_is_enough():
+    """A bypass beside a block does not open it."""
+    part = AnswerPart(text=FACT, carries=frozenset({"tool_calls", "images"}))
+    verdict = await judge(OverlapScorer(), "", part=part)
+    assert (verdict.outcome, verdict.reasons, verdict.bypasses) == (*BLOCKED, ())
+
+
+async def test_a_bypass_is_told_though_the_text_is_blocked():
+    """An unsupported text blocks beside a tool call that passes."""
+    part = AnswerPart(text="The fee is waived.", carries=frozenset({"tool_calls"}))
+    verdict = await judge(OverlapScorer(), "", part=part)
+    assert (verdict.outcome, verdict.reasons, verdict.bypasses) == ("blocked", ("grounding",), ("tool_calls",))
+
+
+async def test_an_answer_that_calls_tools_need_not_be_relevant():
+    """Text beside tool calls is judged by grounding alone."""
+    part = AnswerPart(text=FACT, carries=frozenset({"tool_calls"}))
+    verdict = await judge(TableScorer({}, {"": 0.0}), "", part=part)
+    assert (verdict.outcome, verdict.score(RELEVANCE)) == ("passed", None)
+
+
+@pytest.mark.parametrize(
+    ("rule", "outcome", "reasons", "bypasses"),
+    [
+        ("score", "blocked", ("grounding", "relevance"), ()),
+        ("pass", "unchecked", (), ("json",)),
+        ("block", *BLOCKED, ()),
+    ],
+)
+async def test_json_is_scored_passed_or_blocked(rule, outcome, reasons, bypasses):
+    """An answer that is JSON is scored as prose unless the policy says otherwise."""
+    verdict = await judge(OverlapScorer(), '{"fee": "five dollars"}', on_uninspected={"json": rule})
+    assert (verdict.outcome, verdict.reasons, verdict.bypasses) == (outcome, reasons, bypasses)
+
+
+async def test_json_that_passes_is_no_cover_for_what_blocks():
+    """JSON beside a picture blocks where pictures block, and both bypasses are told where they pass."""
+    part = AnswerPart(text="[1]", carries=frozenset({"images"}))
+    assert (await judge(OverlapScorer(), "", part=part, on_uninspected={"json": "pass"})).blocked
+    verdict = await judge(OverlapScorer(), "", part=part, on_uninspected={"json": "pass", "images": "pass"})
+    assert verdict.bypasses == ("json", "images")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_json"),
+    [
+        ('{"a": 1}', True),
+        (' [1, "b"]\n', True),
+        ("[1] says so.", False),
+        ('{"a": 1} and more', False),
+        ("5", False),
+        ('"text"', False),
+        ("", False),
+        ("{" * 100_000, False),
+        ("[" * 100_000 + "]" * 100_000, False),
+    ],
+)
+def test_json_is_an_object_or_array_and_nothing_more(text, is_json):
+    """Prose that holds JSON, a lone number and what no parser reads are prose."""
+    assert looks_like_json(text) is is_json
+
+
+# --- refusals -----------------------------------------------------------------------------------------------------
+
+REFUSAL = AnswerPart(refusal="I can't help with that.")
+
+
+@pytest.mark.parametrize(
+    ("abstention", "outcome", "reasons", "bypasses"),
+    [("pass", "passed", (), ("abstention",)), ("block", "blocked", ("relevance",), ())],
+)
+async def test_a_refusal_counts_as_an_abstention(abstention, outcome, reasons, bypasses):
+    """What the provider marks as a refusal follows the policy's rule for abstentions."""
+    verdict = await judge(OverlapScorer(), "", part=REFUSAL, abstention=abstention)
+    assert (verdict.outcome, verdict.reasons, verdict.bypasses) == (outcome, reasons, bypasses)
+    assert [found.claim.kind for found in verdict.claims] == [ClaimKind.ABSTENTION]
+
+
+async def test_a_refusal_is_scored_where_abstentions_are():
+    """Its own words are asked of the scorer, and a low score blocks by its check and not as a failure."""
+    scorer = TableScorer({"help": 0.2})
+    verdict = await judge(scorer, "", part=REFUSAL, abstention="score")
+    assert (verdict.outcome, verdict.reasons) == ("blocked", ("grounding",))
+    assert {pair.hypothesis for pair in scorer.asked} == {REFUSAL.refusal}
+
+
+async def test_a_refusal_covers_no_text():
+    """Text beside a refusal is judged as ever."""
+    part = AnswerPart(text="The fee is waived.", refusal="I can't help with that.")
+    verdict = await judge(OverlapScorer(), "", part=part)
+    assert (verdict.outcome, verdict.bypasses) == ("blocked", ())
+
+
+# --- before any answer --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keys", "sources", "outcome", "reasons", "bypasses"),
+    [
+        ({}, ("text",), None, (), ()),
+        ({}, (), "unchecked", (), ("no_source",)),
+        ({"on_missing_context": "block"}, (), "blocked", ("missing_context",), ()),
+        (OFF, ("text",), "unchecked", (), ("policy_off",)),
+        (OFF | {"on_missing_context": "block"}, (), "unchecked", (), ("policy_off",)),
+    ],
+)
+def test_what_is_settled_before_an_answer(keys, sources, outcome, reasons, bypasses):
+    """Both checks off, or no source: the policy alone decides; else the answer must be scored."""
+    verdict = without_scoring(policy_of(**keys), context_of(*sources))
+    if outcome is None:
+        assert verdict is None
+    else:
+        assert (verdict.outcome, verdict.reasons, verdict.bypasses) == (outcome, reasons, bypasses)
+
+
+LIMITS = {"source_chars": 10, "query_chars": 5, "answer_chars": 20}
+
+
+def test_limits_reject_or_score():
+    """Beyond a limit a request is refused by name, unless the policy scores it all the same."""
+    rejecting = policy_of(limits=LIMITS | {"on_exceed": "reject"})
+    enforce_limits(rejecting, context_of("12345", "67890", query="12345"))
+    for context, param in (
+        (context_of("12345", "678901"), "grounding_source"),
+        (context_of("1", query="123456"), "query"),
+    ):
+        with pytest.raises(CallerError) as raised:
+            enforce_limits(rejecting, context)
+        assert (raised.value.status, raised.value.code, raised.value.param) == (400, "limit_exceeded", param)
+        enforce_limits(policy_of(limits=LIMITS), context)
+
+
+async def test_a_long_answer_blocks_or_is_scored():
+    """An answer over the limit is blocked where limits reject, and else scored to its end."""
+    answer = "Tokyo is the capital of Japan. " * 2 + "The fee is waived."
+    verdict = await judge(OverlapScorer(), answer, limits=LIMITS | {"on_exceed": "reject"})
+    assert (verdict.outcome, verdict.reasons) == BLOCKED
+    assert (await judge(OverlapScorer(), answer, limits=LIMITS)).reasons == ("grounding",)
+
+
+def test_the_defaults_are_those_of_the_interface():
+    """What a policy file leaves out is strict about what cannot be seen and lets agents work."""
+    policy = Policy()
+    assert policy.on_uninspected == OnUninspected(
+        tool_calls="pass", json="score", images="block", reasoning="strip", default="block"
+    )
+    assert policy.limits == Limits(source_chars=100_000, query_chars=1000, answer_chars=5000, on_exceed="score")
+    assert (policy.grounding, policy.timeout_ms) == (Rule(threshold=0.7), 2000)

@@ -1,0 +1,367 @@
+"""The policies folder: whole sets, inheritance, and reloads that never lose the last good one."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proxy.policy.model import Policy
+from proxy.policy.store import PolicyStore, Reload, policy_names, policy_problems
+from proxy.yamlfile import ConfigError
+
+
+def write(folder: Path, **texts: str) -> None:
+    """Write policy files by name."""
+    for name, text in texts.items():
+        (folder / f"{name}.yaml").write_text(text)
+
+
+def store_of(folder: Path, **options) -> PolicyStore:
+    """Open a folder without waiting for it to settle."""
+    return PolicyStore(folder, settle=0, **options)
+
+
+def problems_of(folder: Path) -> list[str]:
+    """Load a folder that must fail, and give its problems with its own path cut off."""
+    with pytest.raises(ConfigError) as caught:
+        store_of(folder).load()
+    return [str(problem).replace(f"{folder}/", "") for problem in caught.value.problems]
+
+
+def test_each_file_is_a_policy_named_after_it(tmp_path):
+    """Both endings count; hidden files, other files and subfolders do not."""
+    write(tmp_path, acme="timeout_ms: 10", default="timeout_ms: 20")
+    (tmp_path / "beta.yml").write_text("timeout_ms: 30")
+    (tmp_path / ".hidden.yaml").write_text("][")
+    (tmp_path / "notes.txt").write_text("][")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "case.yaml").write_text("][")
+    (tmp_path / "folder.yaml").mkdir()
+
+    policies = store_of(tmp_path).load().policies
+
+    assert {name: policy.timeout_ms for name, policy in policies.items()} == {"acme": 10, "default": 20, "beta": 30}
+    assert all(policy.name == name for name, policy in policies.items())
+    assert policy_names(tmp_path) == {"acme", "default", "beta"}
+
+
+def test_default_exists_without_a_file(tmp_path):
+    """A folder without default.yaml has the built-in defaults under that name, and files may extend them."""
+    write(tmp_path, acme="extends: default\ntimeout_ms: 10")
+
+    policies = store_of(tmp_path).load().policies
+
+    assert policies["default"] == Policy(name="default")
+    assert policies["acme"].timeout_ms == 10
+
+
+def test_extending_overrides_key_by_key(tmp_path):
+    """A chain of files is laid over one another, mappings merged, lists replaced."""
+    write(
+        tmp_path,
+        default="timeout_ms: 10\nlimits: {source_chars: 1, query_chars: 1}\ntrust: [system, user]",
+        middle="extends: default\nlimits: {source_chars: 2}",
+        top="extends: middle\ntrust: [tool]\nlimits: {answer_chars: 3}",
+    )
+
+    top = store_of(tmp_path).load().policies["top"]
+
+    assert top.timeout_ms == 10
+    assert (top.limits.source_chars, top.limits.query_chars, top.limits.answer_chars) == (2, 1, 3)
+    assert top.trust == ("tool",)
+
+
+def test_a_file_stands_alone_unless_it_extends(tmp_path):
+    """Without extends the values of default.yaml do not leak into another policy."""
+    write(tmp_path, default="timeout_ms: 10", acme="description: mine")
+
+    assert store_of(tmp_path).load().policies["acme"].timeout_ms == 2000
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ({"a": "timeout_ms: 1\nextends: nobody"}, ["a.yaml:2:10: extends: names a policy that does not exist"]),
+        ({"a": "extends: a"}, ["a.yaml:1:10: extends: goes in a circle: a → a"]),
+        ({"default": "extends: default"}, ["default.yaml:1:10: extends: goes in a circle"]),
+        (
+            {"a": "extends: b", "b": "description: x\nextends: a"},
+            ["a.yaml:1:10: extends: goes in a circle", "b.yaml:2:10: extends: goes in a circle"],
+        ),
+        ({"a": "extends: [b]"}, ["a.yaml:1:10: extends: must name one policy"]),
+        ({"a": "extends:"}, ["a.yaml:1:9: extends: must name one policy"]),
+        ({"a": ""}, ["a.yaml:1:1: is empty"]),
+        ({"a": "\n \n"}, ["a.yaml:1:1: is empty"]),
+        ({"a": "x: ["}, ["a.yaml:1:"]),
+        ({"a": "- x"}, ["a.yaml:1:1: must be a mapping"]),
+        ({"a": "name: b"}, ["a.yaml:1:1: name: is not a known key"]),
+        ({"a": "description: x\ndescription: y"}, ["a.yaml:2:1: description: is given twice"]),
+        ({"a": "blocked_message: os.environ/NO_SUCH_VARIABLE"}, ["a.yaml:1:18: blocked_message: needs"]),
+        ({"a b": "description: x"}, ["a b.yaml: must be named"]),
+        (
+            {"a": "timeout_ms: 0\nstream: x", "b": "trust: []"},
+            ["a.yaml:1:13: timeout_ms", "a.yaml:2:9: stream", "b.yaml:1:8: trust"],
+        ),
+        (
+            {"a": "extends: b\ntimeout_ms: 0", "b": "x: ["},
+            ["a.yaml:2:13: timeout_ms", "b.yaml:1:"],
+        ),
+        (
+            {"a": "extends: nobody\ntimeout_ms: 0"},
+            ["a.yaml:1:10: extends", "a.yaml:2:13: timeout_ms"],
+        ),
+    ],
+)
+def test_every_problem_of_every_file_is_told_with_its_line(tmp_path, texts, expected):
+    """What is wrong anywhere in the folder is found in one go."""
+    write(tmp_path, **texts)
+
+    found = problems_of(tmp_path)
+
+    assert len(found) == len(expected)
+    assert all(line.startswith(start) for line, start in zip(found, expected, strict=True))
+
+
+def test_a_problem_of_a_base_is_told_once_and_in_its_own_file(tmp_path):
+    """Policies that extend a wrong one do not repeat its problem."""
+    write(tmp_path, base="limits: {source_chars: 0}", a="extends: base", b="extends: base")
+
+    [found] = problems_of(tmp_path)
+
+    assert found.startswith("base.yaml:1:24: limits.source_chars")
+
+
+def test_two_files_of_one_name_are_refused(tmp_path):
+    """acme.yaml and acme.yml cannot both be acme."""
+    write(tmp_path, acme="description: x")
+    (tmp_path / "acme.yml").write_text("description: y")
+
+    assert problems_of(tmp_path) == ["acme.yml: names the same policy as acme.yaml; keep one"]
+
+
+def test_an_endless_chain_is_bounded(tmp_path):
+    """More than 20 files in a row are refused instead of followed."""
+    write(tmp_path, p0="description: x", **{f"p{i}": f"extends: p{i - 1}" for i in range(1, 40)})
+
+    assert all("in a row" in line for line in problems_of(tmp_path))
+
+
+def test_what_cannot_be_read_is_a_problem(tmp_path):
+    """A missing folder and a dangling link are told, not raised as they come."""
+    (tmp_path / "gone.yaml").symlink_to(tmp_path / "nowhere")
+
+    assert problems_of(tmp_path) == ["gone.yaml: cannot be read: no such file or directory"]
+    assert "must be a folder" in problems_of(tmp_path / "none")[0]
+
+
+def test_a_snapshot_is_whole_and_cannot_be_changed(tmp_path):
+    """Its mapping is read-only, and its version follows the policies'."""
+    write(tmp_path, acme="timeout_ms: 10")
+    store = store_of(tmp_path)
+    first = store.load()
+
+    assert store.snapshot is first
+    with pytest.raises(TypeError):
+        first.policies["acme"] = Policy()
+    write(tmp_path, acme="timeout_ms:   10 # the same")
+    assert store.load().version == first.version
+    write(tmp_path, acme="timeout_ms: 11")
+    assert store.load().version != first.version
+
+
+def test_there_is_no_snapshot_before_the_first_load(tmp_path):
+    """Asking too early is a mistake in the program, and says so."""
+    with pytest.raises(RuntimeError, match="not loaded"):
+        _ = store_of(tmp_path).snapshot
+
+
+def test_a_refresh_says_what_happened(tmp_path):
+    """Unchanged, success and failure are told apart; a bad set is told once and leaves the last good one."""
+    write(tmp_path, acme="timeout_ms: 10")
+    store = store_of(tmp_path)
+    store.load()
+    assert store.refresh() == Reload(result="unchanged")
+
+    write(tmp_path, acme="timeout_ms: 20")
+    assert store.refresh() == Reload(result="success")
+    assert store.snapshot.policies["acme"].timeout_ms == 20
+
+    write(tmp_path, acme="timeout_ms: 0")
+    failed = store.refresh()
+    assert failed.result == "failure"
+    assert failed.problems[0].line == 1
+    assert store.refresh() == Reload(result="unchanged")
+    assert store.snapshot.policies["acme"].timeout_ms == 20
+
+    write(tmp_path, acme="timeout_ms: 30")
+    assert store.refresh() == Reload(result="success")
+    assert store.snapshot.policies["acme"].timeout_ms == 30
+
+
+def test_a_bad_set_changes_nothing_at_all(tmp_path):
+    """One wrong file keeps every other file's edit out too."""
+    write(tmp_path, a="timeout_ms: 10", b="timeout_ms: 10")
+    store = store_of(tmp_path)
+    before = store.load()
+
+    write(tmp_path, a="timeout_ms: 20", b="timeout_ms: 0")
+
+    assert store.refresh().result == "failure"
+    assert store.snapshot is before
+
+
+def test_a_repair_with_the_same_time_stamp_is_seen(tmp_path):
+    """Content decides, not the modification time or the size."""
+    file = tmp_path / "acme.yaml"
+    file.write_text("timeout_ms: 10")
+    os.utime(file, (1, 1))
+    store = store_of(tmp_path)
+    store.load()
+
+    for value, result in {"00": "failure", "20": "success"}.items():
+        file.write_text(f"timeout_ms: {value}")
+        os.utime(file, (1, 1))
+        assert store.refresh().result == result
+    assert store.snapshot.policies["acme"].timeout_ms == 20
+
+
+def test_undoing_a_bad_edit_is_a_success(tmp_path):
+    """Back at the good content the failure is over."""
+    write(tmp_path, acme="timeout_ms: 10")
+    store = store_of(tmp_path)
+    store.load()
+    write(tmp_path, acme="timeout_ms: 0")
+    store.refresh()
+    write(tmp_path, acme="timeout_ms: 10")
+
+    assert store.refresh().result == "success"
+
+
+def test_a_configmap_swap_is_seen(tmp_path):
+    """Files behind a symbolic link to a folder change when the link is renamed over."""
+    for name, value in {"one": 10, "two": 20}.items():
+        (tmp_path / f"..{name}").mkdir()
+        write(tmp_path / f"..{name}", acme=f"timeout_ms: {value}")
+    (tmp_path / "..data").symlink_to("..one")
+    (tmp_path / "acme.yaml").symlink_to("..data/acme.yaml")
+    store = store_of(tmp_path)
+    assert store.load().policies["acme"].timeout_ms == 10
+
+    (tmp_path / "..next").symlink_to("..two")
+    (tmp_path / "..next").replace(tmp_path / "..data")
+
+    assert store.refresh().result == "success"
+    assert store.snapshot.policies["acme"].timeout_ms == 20
+
+
+def test_a_vanished_folder_is_one_failure_and_its_return_a_success(tmp_path):
+    """Unmounting the folder keeps the last good set in force."""
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    write(folder, acme="timeout_ms: 10")
+    store = store_of(folder)
+    before = store.load()
+
+    shutil.move(folder, tmp_path / "away")
+    assert [store.refresh().result, store.refresh().result] == ["failure", "unchanged"]
+    assert store.snapshot is before
+    shutil.move(tmp_path / "away", folder)
+    assert store.refresh().result == "success"
+
+
+def test_a_policy_in_use_may_not_be_dropped(tmp_path):
+    """Removing what a tenant refers to fails with its name; so does starting without it."""
+    write(tmp_path, acme="timeout_ms: 10", other="timeout_ms: 10")
+    store = store_of(tmp_path, required={"acme"})
+    store.load()
+
+    (tmp_path / "other.yaml").unlink()
+    assert store.refresh().result == "success"
+    (tmp_path / "acme.yaml").unlink()
+    failed = store.refresh()
+
+    assert failed.result == "failure"
+    assert str(failed.problems[0]) == f"{tmp_path}/acme.yaml: does not exist, but a tenant uses this policy"
+    assert "acme" in store.snapshot.policies
+    with pytest.raises(ConfigError, match="a tenant uses"):
+        store_of(tmp_path, required={"acme"}).load()
+
+
+def test_a_file_still_being_written_is_left_alone(tmp_path):
+    """A folder that differs a moment later does not count yet: half a policy can be valid and laxer than the whole."""
+    write(tmp_path, acme="timeout_ms: 10")
+    store = PolicyStore(tmp_path, settle=0.3)
+    store.load()
+    write(tmp_path, acme="timeout_ms: 20\n")
+    rest = threading.Timer(0.1, write, [tmp_path], {"acme": "timeout_ms: 20\non_missing_context: block\n"})
+    rest.start()
+
+    assert store.refresh().result == "unchanged"
+    rest.join()
+    assert store.snapshot.policies["acme"].timeout_ms == 10
+    assert store.refresh().result == "success"
+    assert store.snapshot.policies["acme"].on_missing_context == "block"
+
+
+async def test_an_edit_shows_within_two_seconds(tmp_path):
+    """The watch swaps the set and reports it; cancelling ends it."""
+    write(tmp_path, acme="timeout_ms: 10")
+    store = PolicyStore(tmp_path)
+    store.load()
+    reports: asyncio.Queue[Reload] = asyncio.Queue()
+    watching = asyncio.create_task(store.watch(reports.put_nowait))
+    write(tmp_path, acme="timeout_ms: 20")
+
+    async with asyncio.timeout(2):
+        assert (await reports.get()).result == "success"
+    assert store.snapshot.policies["acme"].timeout_ms == 20
+    watching.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await watching
+
+
+GOOD = st.integers(1, 99).map(lambda number: f"timeout_ms: {number}")
+BAD = st.sampled_from(["timeout_ms: 0", "x: [", "", "extends: nobody", "stream: no", "- x"])
+EDITS = st.lists(
+    st.dictionaries(st.sampled_from(["a", "b", "default"]), GOOD | BAD | st.none(), min_size=1), max_size=8
+)
+
+
+@given(EDITS)
+@settings(deadline=None, max_examples=60)
+def test_the_snapshot_is_always_the_last_good_whole_set(edits):
+    """After any sequence of edits the set in force is what a fresh start at the last good moment would load."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        store = store_of(folder)
+        expected = dict(store.load().policies)
+        for edit in edits:
+            for policy, text in edit.items():
+                (folder / f"{policy}.yaml").unlink(missing_ok=True)
+                if text is not None:
+                    write(folder, **{policy: text})
+            result = store.refresh().result
+            try:
+                fresh = dict(store_of(folder).load().policies)
+            except ConfigError:
+                assert result != "success"
+            else:
+                expected = fresh
+            assert dict(store.snapshot.policies) == expected
+
+
+def test_a_policy_is_checked_alone_with_those_it_extends(tmp_path):
+    """Checking one file finds its own and its bases' problems, and none of its neighbours'."""
+    write(tmp_path, base="timeout_ms: 0", a="extends: base\nstream: x", neighbour="stream: x", fine="stream: after")
+
+    assert {problem.file.name for problem in policy_problems(tmp_path / "a.yaml")} == {"a.yaml", "base.yaml"}
+    assert policy_problems(tmp_path / "fine.yaml") == []
+    assert "does not exist" in str(policy_problems(tmp_path / "none.yaml")[0])
+    assert "must be a folder" in str(policy_problems(tmp_path / "none" / "a.yaml")[0])
+    assert ".yaml" in str(policy_problems(tmp_path / "a.txt")[0])

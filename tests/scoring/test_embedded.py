@@ -1,0 +1,246 @@
+"""The embedded model: the shipped files, as they are."""
+
+import json
+import random
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from proxy.grounding.types import CheckKind, Pair
+from proxy.scoring.embedded import MODEL_FOLDER, EmbeddedModel, rounded_length
+
+if TYPE_CHECKING:
+    from proxy.scoring.base import Model
+
+GOLDEN = Path(__file__).parent / "golden_fp32.jsonl"
+"""Made by ``training/export_openvino.py golden``: synthetic pairs and their fp32 scores."""
+
+NEAR = 0.005
+GROUNDING, RELEVANCE = CheckKind.GROUNDING, CheckKind.RELEVANCE
+SOURCE = "The library in Harlow opens at nine. Its members may borrow eight books for three weeks."
+ODD_TEXTS = (
+    "",
+    " \n\t ",
+    "\x00\x07",
+    "\ud800 alone \udfff",
+    "e\u0301" * 50,
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "\u202eright to left",
+    "\u6771\u4eac" * 400,
+    "x" * 5000,
+    "[CLS] [SEP] [PAD] [MASK]",
+    "\ufdfa\u0130\ufb01",
+)
+
+
+def pair(premise: str, hypothesis: str, kind: CheckKind = GROUNDING) -> Pair:
+    """A pair, for short."""
+    return Pair(kind=kind, premise=premise, hypothesis=hypothesis)
+
+
+@pytest.fixture(scope="module")
+def model() -> EmbeddedModel:
+    """The model as the proxy loads it."""
+    return EmbeddedModel()
+
+
+@pytest.fixture(scope="module")
+def long_model() -> EmbeddedModel:
+    """The model with all its positions, so that the long golden pairs are read whole."""
+    return EmbeddedModel(max_tokens=512)
+
+
+@pytest.fixture(scope="module")
+def golden() -> list[tuple[Pair, float]]:
+    """Pairs and their fp32 scores."""
+    rows = [json.loads(line) for line in GOLDEN.read_text("utf-8").splitlines()]
+    return [(pair(row["premise"], row["hypothesis"], CheckKind(row["kind"])), row["score"]) for row in rows]
+
+
+@pytest.fixture(scope="module")
+def scores(long_model: EmbeddedModel, golden: list[tuple[Pair, float]]) -> list[float]:
+    """What the shipped model gives the golden pairs, all in one call."""
+    return long_model.score([each for each, _ in golden])
+
+
+def test_the_golden_pairs_are_many_and_of_all_lengths(long_model: EmbeddedModel, golden: list) -> None:
+    """The other tests mean something only if both heads and short and long pairs are there."""
+    lengths = long_model.lengths([each for each, _ in golden])
+    assert len(golden) >= 300
+    assert min(lengths) <= 10
+    assert max(lengths) >= 380
+    for kind in CheckKind:
+        of_kind = [score for each, score in golden if each.kind is kind]
+        assert len(of_kind) >= 100
+        assert min(of_kind) < 0.1
+        assert max(of_kind) > 0.9
+
+
+def test_less_precise_arithmetic_moves_scores_little(golden: list, scores: list[float]) -> None:
+    """99 of 100 pairs must stay within 0.03 of the fp32 model, whatever the machine."""
+    near = [abs(score - wanted) <= 0.03 for score, (_, wanted) in zip(scores, golden, strict=True)]
+    assert sum(near) >= 0.99 * len(near)
+
+
+def test_neighbours_do_not_change_a_score(long_model: EmbeddedModel, golden: list, scores: list[float]) -> None:
+    """A pair alone, or in another order among others, must get the score it got in the whole batch."""
+    order = random.Random(1).sample(range(len(golden)), 60)  # noqa: S311 - sampling, not secrets
+    shuffled = long_model.score([golden[at][0] for at in order])
+    alone = [long_model.score([golden[at][0]])[0] for at in order[:20]]
+    assert [scores[at] for at in order] == pytest.approx(shuffled, abs=NEAR)
+    assert [scores[at] for at in order[:20]] == pytest.approx(alone, abs=NEAR)
+
+
+def test_padding_does_not_change_a_score(
+    long_model: EmbeddedModel, golden: list, scores: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pair padded to the model's limit must get the score it gets at its own length."""
+    monkeypatch.setattr("proxy.scoring.embedded.rounded_length", lambda _: 512)
+    some = range(0, len(golden), 12)
+    assert [scores[at] for at in some] == pytest.approx(long_model.score([golden[at][0] for at in some]), abs=NEAR)
+
+
+def test_the_heads_answer_their_own_question(model: EmbeddedModel) -> None:
+    """Support and relevance must come from the head that the kind names."""
+    question = "When does the library in Harlow open?"
+    supported, unsupported, relevant, irrelevant = model.score(
+        [
+            pair(SOURCE, "The library in Harlow opens at nine."),
+            pair(SOURCE, "The swimming pool in Harlow is 50 metres long."),
+            pair(question, "The library in Harlow opens at nine.", RELEVANCE),
+            pair(question, "Sheep eat grass.", RELEVANCE),
+        ]
+    )
+    assert min(supported, relevant) > 0.8
+    assert max(unsupported, irrelevant) < 0.2
+
+
+def test_no_pairs_no_scores(model: EmbeddedModel) -> None:
+    """An empty batch must be answered by an empty list."""
+    assert model.score([]) == []
+    assert model.lengths([]) == []
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS, ids=range(len(ODD_TEXTS)))
+def test_any_text_is_scored(model: EmbeddedModel, text: str) -> None:
+    """Whatever characters arrive, on either side, there must be a score in [0, 1] and spans within the text."""
+    pairs = [pair(text, "It is so.", kind) for kind in CheckKind] + [pair(SOURCE, text, kind) for kind in CheckKind]
+    assert all(0 <= score <= 1 for score in model.score(pairs))
+    assert all(0 < length <= model.max_tokens for length in model.lengths(pairs))
+    ends = [end for span in model.token_spans(text) for end in span]
+    assert all(0 <= end <= len(text) for end in ends)
+    assert ends == sorted(ends)
+
+
+def test_token_spans_count_characters(model: EmbeddedModel) -> None:
+    """Spans must be indices into the Python string, also after characters outside the basic plane or not text."""
+    text = "\U0001f600 na\u00efve \ud800 caf\u00e9s, 87 m"
+    assert [text[start:end] for start, end in model.token_spans(text)] == [
+        *("\U0001f600", "na\u00efve", "\ud800", "caf\u00e9s", ",", "87", "m")
+    ]
+
+
+def test_a_text_cannot_forge_a_separator(model: EmbeddedModel) -> None:
+    """The tokenizer's special words in a source must be read as words: several tokens each, not one."""
+    assert len(model.token_spans("[SEP]")) > 1
+    assert len(model.token_spans("[CLS]")) > 1
+
+
+def test_lengths_are_premise_hypothesis_and_three(model: EmbeddedModel) -> None:
+    """Windows are fitted by these counts, so they must add up."""
+    claim = "Members may borrow eight books."
+    wanted = len(model.token_spans(SOURCE)) + len(model.token_spans(claim)) + 3
+    assert model.lengths([pair(SOURCE, claim)]) == [wanted]
+
+
+def test_a_long_pair_loses_the_tail_of_its_premise(model: EmbeddedModel) -> None:
+    """Text past the limit must change nothing, and the hypothesis must be read whole."""
+    claim = "Members may borrow eight books for three weeks."
+    room = model.max_tokens - 3 - len(model.token_spans(claim))
+    filler = " word" * (room - len(model.token_spans(SOURCE)))
+    exact, longer = pair(SOURCE + filler, claim), pair(SOURCE + filler + " and the moon is made of cheese", claim)
+    assert model.lengths([exact, longer]) == [model.max_tokens] * 2
+    first, second = model.score([exact, longer])
+    assert first == second
+    cut, reference = model.score([pair("word " * room + SOURCE, claim), pair("word " * room, claim)])
+    assert cut == reference
+
+
+def test_a_claim_that_cannot_be_read_whole_is_not_supported(model: EmbeddedModel) -> None:
+    """The unread end of a claim must not pass on the strength of its beginning; relevance may read the beginning."""
+    claim = "The library in Harlow opens at nine. " * 80
+    assert model.lengths([pair(SOURCE, claim)])[0] <= model.max_tokens
+    assert model.score([pair(SOURCE, claim)]) == [0.0]
+    assert model.score([pair("When does the library in Harlow open?", claim, RELEVANCE)])[0] > 0.5
+
+
+def test_a_smaller_limit_is_kept(golden: list) -> None:
+    """``max_tokens`` must bound what is read."""
+    small = EmbeddedModel(max_tokens=160)
+    assert max(small.lengths([each for each, _ in golden])) == 160
+    assert small.max_tokens == 160
+
+
+@pytest.mark.parametrize("options", [{"threads": 0}, {"max_tokens": 513}, {"max_tokens": 8}])
+def test_impossible_options_are_refused(options: dict) -> None:
+    """A wrong setting must be told when loading, not found when scoring."""
+    with pytest.raises(ValueError, match=r"must|needs"):
+        EmbeddedModel(**options)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    """An incomplete model folder must be told by the name of what is missing."""
+    with pytest.raises(FileNotFoundError, match=r"model\.xml"):
+        EmbeddedModel(tmp_path)
+
+
+def test_two_threads_give_the_same_scores(golden: list, scores: list[float]) -> None:
+    """How many threads an operator chooses must not change a verdict."""
+    two = EmbeddedModel(threads=2, max_tokens=512).score([each for each, _ in golden[::10]])
+    assert two == pytest.approx(scores[::10], abs=NEAR)
+
+
+def test_tokens_may_be_asked_from_any_thread(model: EmbeddedModel, golden: list) -> None:
+    """``token_spans`` must give the same while other threads ask and the model scores."""
+    texts = [each.premise for each, _ in golden[:100]]
+    wanted = [model.token_spans(text) for text in texts]
+    with ThreadPoolExecutor(4) as pool:
+        scoring = pool.submit(model.score, [each for each, _ in golden[:20]])
+        assert list(pool.map(model.token_spans, texts * 4)) == wanted * 4
+        assert len(scoring.result()) == 20
+
+
+def test_the_model_fits_the_seam(model: EmbeddedModel) -> None:
+    """It must be a ``Model`` with a name and the limit of its positions."""
+    seam: Model = model
+    assert (seam.name, seam.max_tokens) == ("embedded/minilm", 256)
+
+
+def test_lengths_round_up_to_few_shapes() -> None:
+    """Each length must fit its shape, at little padding, and there must be few shapes to compile."""
+    rounded = [rounded_length(tokens) for tokens in range(1, 513)]
+    assert all(tokens <= length <= tokens + 31 for tokens, length in enumerate(rounded, 1))
+    assert len(set(rounded)) <= 32
+    assert max(rounded) == 512
+
+
+def test_the_import_is_light() -> None:
+    """Neither OpenVINO nor the tokenizer nor numpy may be loaded before a model is wanted."""
+    script = (
+        "import sys, proxy.scoring.embedded, proxy.scoring.batcher;"
+        "print([name for name in ('openvino', 'tokenizers', 'numpy') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_model_folder_is_small_and_complete() -> None:
+    """What is shipped must be the files named, with a card, and small enough for a wheel."""
+    assert sorted(path.name for path in MODEL_FOLDER.iterdir()) == [
+        *("MODEL.md", "model.bin", "model.xml", "tokenizer.json")
+    ]
+    assert (MODEL_FOLDER / "model.bin").stat().st_size < 50_000_000

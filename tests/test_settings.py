@@ -1,0 +1,240 @@
+"""config.yaml: its defaults, and everything it refuses."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from proxy.settings import (
+    Server,
+    Settings,
+    find_config,
+    policies_folder,
+    settings_from,
+    sha256_of,
+    shipped_policies,
+)
+from proxy.yamlfile import ConfigError, parse
+
+FILE = Path("etc/config.yaml")
+MODELS = "model_list: [{model_name: gpt, litellm_params: {model: openai/gpt, api_key: os.environ/KEY}}]\n"
+ENVIRON = {"KEY": "sk-upstream-secret", "ACME_KEY": "acme-secret\n", "PORT": "80", "YES": "true"}
+HASH = hashlib.sha256(b"one").hexdigest()
+OTHER = hashlib.sha256(b"two").hexdigest()
+
+
+def loaded(text: str) -> Settings:
+    """Read a config that must be right, with one model at its head."""
+    settings, problems = settings_from(parse(FILE, (MODELS + text).encode(), environ=ENVIRON), environ=ENVIRON)
+    assert problems == []
+    assert settings is not None
+    return settings
+
+
+def problems_of(text: str) -> list[str]:
+    """Read a config that must be wrong, with one model at its head, and give its problems as printed."""
+    settings, problems = settings_from(parse(FILE, (MODELS + text).encode(), environ=ENVIRON), environ=ENVIRON)
+    assert settings is None
+    return [str(problem) for problem in problems]
+
+
+def test_the_defaults_are_those_of_the_interface():
+    """With models alone everything else has the values that INTERFACES section 3 shows."""
+    settings = loaded("")
+
+    assert settings.server.model_dump() == {
+        "host": "127.0.0.1",
+        "port": 8080,
+        "admin_host": "127.0.0.1",
+        "admin_port": 9464,
+        "admin_key_env": None,
+        "max_body_bytes": 4194304,
+        "insecure": False,
+    }
+    assert settings.policies == shipped_policies()
+    assert (settings.tenants, settings.bedrock_models, settings.audit.path) == ((), {}, None)
+    assert settings.scorer.model_dump() == {"backend": "embedded", "threads": 1, "queue_pairs": 256}
+    assert settings.required_policies == {"default"}
+
+
+def test_the_shipped_policies_are_found():
+    """Wherever the program lies, its default and strict policies are beside it."""
+    assert {file.name for file in shipped_policies().glob("*.yaml")} >= {"default.yaml", "strict.yaml"}
+
+
+def test_models_are_plain_and_resolved():
+    """The list holds Python's own types, with variables resolved, and does not show when settings are printed."""
+    settings = loaded("")
+    key = settings.model_list[0]["litellm_params"]["api_key"]
+
+    assert key == "sk-upstream-secret"
+    assert type(key) is str
+    assert "sk-upstream-secret" not in repr(settings)
+
+
+def test_the_policies_folder_is_relative_to_the_file():
+    """A relative folder is beside the file, an absolute one is itself."""
+    assert loaded("policies: mine").policies == Path("etc/mine")
+    assert loaded("policies: /srv/mine").policies == Path("/srv/mine")
+    assert policies_folder(parse(FILE, b"policies: mine")) == Path("etc/mine")
+
+
+def test_sections_with_everything_commented_out_are_not_given():
+    """A known key with nothing after it means its default; an unknown one is still refused."""
+    assert loaded("tenants:\nserver:\npolicies:\nbedrock_models:\naudit:\nscorer:\n") == loaded("")
+    assert "is not a known key" in problems_of("tenant:\n")[0]
+
+
+def test_numbers_and_flags_may_come_from_the_environment():
+    """Text from a variable stands for the number or the boolean it spells."""
+    server = loaded("server: {host: 0.0.0.0, port: os.environ/PORT, insecure: os.environ/YES}").server
+
+    assert (server.port, server.insecure) == (80, True)
+
+
+def test_keys_are_known_by_digest_only():
+    """A tenant's and the admin's keys from variables become SHA-256 digests; the keys are kept nowhere."""
+    settings = loaded(
+        f"server: {{admin_key_env: ACME_KEY}}\ntenants:\n- {{id: acme, key_env: ACME_KEY}}\n"
+        f"- {{id: beta, policy: strict, policies: [a, b], key_sha256: [{HASH.upper()}, {OTHER}]}}\n"
+    )
+    digest = hashlib.sha256(b"acme-secret").hexdigest()
+
+    assert settings.tenants[0].key_sha256 == (digest,)
+    assert settings.tenants[1].key_sha256 == (HASH, OTHER)
+    assert settings.admin_key_sha256 == digest
+    assert settings.required_policies == {"default", "strict", "a", "b"}
+    assert "acme-secret" not in repr(settings)
+
+
+def test_settings_can_be_made_in_code():
+    """The demo needs no file: sections are values with defaults."""
+    settings = Settings(model_list=({"model_name": "demo"},), server=Server(port=0))
+
+    assert settings.server.port == 0
+    assert settings.policies.is_dir()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.9", "localhost", '"::1"', '"[::1]"'])
+def test_loopback_needs_no_tenants(host):
+    """On an address that only this machine reaches, anyone may call."""
+    assert loaded(f"server: {{host: {host}}}").tenants == ()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", '"::"', "10.0.0.1", "proxy.internal"])
+def test_other_hosts_need_tenants_or_insecure(host):
+    """On an address that others reach, no tenants is refused unless it is meant."""
+    [problem] = problems_of(f"server: {{host: {host}}}")
+
+    assert problem.startswith("etc/config.yaml:2:16: server.host: must be a loopback address")
+    assert loaded(f"server: {{host: {host}, insecure: true}}").server.insecure
+    assert loaded(f"server: {{host: {host}}}\ntenants: [{{id: a, key_env: ACME_KEY}}]").tenants
+
+
+REFUSED = [
+    ("server: {port: 65536}", "server.port: must be 65535 or less; try 8080"),
+    ("server: {port: -1}", "must be 0 or more"),
+    ('server: {port: "80"}', "must be a whole number"),
+    ("server: {port: true}", "must be a whole number"),
+    ("server: {admin_port: x}", "server.admin_port: must be a whole number; try 9464"),
+    ('server: {host: ""}', "must not be empty"),
+    ("server: {max_body_bytes: 0}", "must be 1 or more"),
+    ("server: {insecure: 1}", "must be true or false"),
+    ("server: {prot: 1}", "server.prot: is not a known key; try port"),
+    ("server: 8080", "server: must be a mapping"),
+    ("server: {admin_key_env: NOT_SET}", "needs the environment variable NOT_SET"),
+    ("server: {admin_key_env: sk-secret}", "must be the name of an environment variable"),
+    ("polices: x", "polices: is not a known key; try policies"),
+    ("policies: 5", "policies: must be a path"),
+    ("scorer: {backend: transformers}", "scorer.backend: this backend is not yet supported; try embedded"),
+    ("scorer: {backend: llm}", "not yet"),
+    ("scorer: {backend: remote}", "not yet"),
+    ("scorer: {backend: embeded}", "must be embedded; try embedded"),
+    ("scorer: {threads: 0}", "must be 1 or more"),
+    ("scorer: {queue_pairs: 0}", "must be 1 or more; try 256"),
+    ("audit: {path: audit.jsonl}", "audit.path: is not yet supported"),
+    ("bedrock_models: {some.model-v1:0: gtp}", "must be a model_name of model_list; try gpt"),
+    ("bedrock_models: {some.model-v1:0: 5}", "must be text"),
+    ("bedrock_models: [x]", "must be a mapping"),
+    ("tenants: {id: a}", "tenants: must be a list"),
+    ("tenants: [5]", "tenants[0]: must be a mapping"),
+    (f"tenants: [{{key_sha256: [{HASH}]}}]", "tenants[0].id: is required"),
+    (f"tenants: [{{id: 7, key_sha256: [{HASH}]}}]", "must be text; put it in quotes"),
+    (f"tenants: [{{id: a b, key_sha256: [{HASH}]}}]", "must be up to 64 letters"),
+    (f"tenants: [{{id: a, polcy: x, key_sha256: [{HASH}]}}]", "try policy"),
+    ("tenants: [{id: a}]", "tenants[0]: must have key_sha256 or key_env"),
+    ("tenants: [{id: a, key_sha256: []}]", "tenants[0]: must have key_sha256 or key_env"),
+    (f"tenants: [{{id: a, key_env: KEY, key_sha256: [{HASH}]}}]", "key_env: must not stand beside key_sha256"),
+    ("tenants: [{id: a, key_sha256: [sk-secret]}]", "tenants[0].key_sha256[0]: must be the SHA-256 of a key"),
+    (f"tenants: [{{id: a, key_sha256: {HASH}}}]", "tenants[0].key_sha256: must be a list"),
+    ("tenants: [{id: a, key_env: NOT_SET}]", "tenants[0].key_env: needs the environment variable NOT_SET"),
+    ("tenants: [{id: a, key_env: os.environ/KEY}]", "must be the name of an environment variable"),
+    (f"tenants: [{{id: a, key_sha256: [{HASH}], aws: {{access_key_id: x}}}}]", "tenants[0].aws: is not yet supported"),
+    (
+        f"tenants: [{{id: a, key_sha256: [{HASH}]}}, {{id: a, key_sha256: [{OTHER}]}}]",
+        "tenants[1].id: is the id of tenants[0] already",
+    ),
+    (
+        f"tenants: [{{id: a, key_sha256: [{HASH}]}}, {{id: b, key_sha256: [{OTHER}, {HASH.upper()}]}}]",
+        "tenants[1].key_sha256[1]: is the key of tenants[0] already",
+    ),
+    (
+        "tenants: [{id: a, key_env: ACME_KEY}, {id: b, key_env: ACME_KEY}]",
+        "tenants[1].key_env: is the key of tenants[0] already",
+    ),
+    (
+        f"tenants: [{{id: a, key_env: ACME_KEY}}, {{id: b, key_sha256: [{sha256_of('acme-secret')}]}}]",
+        "tenants[1].key_sha256[0]: is the key of tenants[0] already",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), REFUSED)
+def test_every_wrong_value_is_refused_at_its_line(text, words):
+    """Each thing refused is told once, with file, line and key, and no secret."""
+    [problem] = problems_of(text)
+
+    assert problem.startswith("etc/config.yaml:2:")
+    assert words in problem
+    assert "secret" not in problem
+
+
+@pytest.mark.parametrize("text", ["", "server: {port: 80}", "model_list:", "model_list: []"])
+def test_no_models_are_refused(text):
+    """Without a model there is nothing to serve."""
+    settings, [problem] = settings_from(parse(FILE, text.encode()), environ={})
+
+    assert settings is None
+    assert "model_list: must hold at least one model" in str(problem)
+
+
+@pytest.mark.parametrize("text", ["model_list: x", "model_list: {a: b}"])
+def test_a_model_list_of_another_kind_is_refused_once(text):
+    """What is no list is said to be none, and nothing more."""
+    settings, [problem] = settings_from(parse(FILE, text.encode()), environ={})
+
+    assert settings is None
+    assert "model_list: must be a list" in str(problem)
+
+
+def test_all_problems_are_found_at_once():
+    """A value of the wrong type hides neither a missing variable nor what is wrong between keys."""
+    text = (
+        "server: {port: x, host: 0.0.0.0, admin_key_env: NOT_SET}\nbedrock_models: {a: nobody}\n"
+        "scorer: {backend: llm}\npolicies: os.environ/NOT_SET\n"
+    )
+
+    assert len(problems_of(text)) == 6
+
+
+def test_the_file_is_found_or_asked_for(tmp_path, monkeypatch):
+    """A named file is taken as it is; without a name config.yaml here; without that, one line that says what to do."""
+    monkeypatch.chdir(tmp_path)
+
+    assert find_config(Path("x.yaml")) == Path("x.yaml")
+    with pytest.raises(ConfigError) as caught:
+        find_config(None)
+    assert "--config" in caught.value.message
+    assert "\n" not in caught.value.message
+    (tmp_path / "config.yaml").touch()
+    assert find_config(None) == Path("config.yaml")
