@@ -4,7 +4,8 @@
 #   docker run -p 8080:8080 -p 9464:9464 -v ./config.yaml:/etc/groundwarden/config.yaml:ro \
 #     -v ./policies:/etc/groundwarden/policies:ro -e OPENAI_API_KEY groundwarden
 #
-# In a container the server must listen on 0.0.0.0, which it refuses without tenants (see README, "Tenants").
+# In a container the server must listen on 0.0.0.0, which it refuses without tenants (see README, "Tenants"). For the
+# mounts and ports above, config.yaml says `policies: policies` and `server: {admin_host: 0.0.0.0}`.
 FROM python:3.13-slim AS build
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./

@@ -59,8 +59,8 @@ def admin_app(health: Health, metrics: Metrics, store: PolicyStore, key_sha256: 
 def _may(request: Request, key_sha256: str | None) -> bool:
     if key_sha256 is None:
         return True
-    _, _, token = request.headers.get("authorization", "").partition(" ")
-    return hmac.compare_digest(sha256_of(token), key_sha256)
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return scheme.lower() == "bearer" and hmac.compare_digest(sha256_of(token), key_sha256)
 
 
 def _policies(health: Health, store: PolicyStore) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from starlette.routing import Route
 from proxy import __version__
 from proxy.access import Access
 from proxy.admin import Health, admin_app
+from proxy.grounding.errors import NotFound
 from proxy.guard.assess import Assessor
 from proxy.guard.record import fan_out
 from proxy.observe.log import LogSink
@@ -100,6 +101,7 @@ class Server:
                 await self._admin.listen()
                 self._health.ready = True
                 watching = asyncio.create_task(self._store.watch(self._reloaded))
+                watching.add_done_callback(_report_end)
                 _log.info("ready on %s, operators on %s", self.address, self.admin_address)
                 if started is not None:
                     started()
@@ -113,8 +115,9 @@ class Server:
             await self._scorer.close()
 
     def stop(self) -> None:
-        """Begin a graceful stop: no new connections, what is in flight finishes."""
+        """Begin a graceful stop: no new connections, what is in flight finishes. Asked twice, it does not wait."""
         self._health.ready = False
+        self._main.force_exit = self._main.should_exit
         self._main.should_exit = True
 
     @contextlib.contextmanager
@@ -141,7 +144,7 @@ class Server:
             models=self._upstreams.names(),
             version=__version__,
         )
-        metrics.set_queue(lambda: getattr(self._scorer, "queue_pairs", 0))
+        metrics.set_queue(lambda: self._scorer.queue_pairs)
         metrics.reload("success", self._store.snapshot.loaded_at)
         return metrics
 
@@ -180,13 +183,19 @@ class Server:
         return app
 
 
+def _report_end(watching: asyncio.Task[None]) -> None:
+    """Say so if policies are no longer watched, for edits would go unseen."""
+    if not watching.cancelled() and watching.exception() is not None:
+        _log.error("policies are no longer watched; restart to see edits", exc_info=watching.exception())
+
+
 async def _no_route(request: Request, error: Exception) -> Response:
     """Unknown paths and methods, in the shape most clients here read."""
     status, headers = (error.status_code, error.headers) if isinstance(error, HTTPException) else (404, None)
     word = "Unknown path" if status == 404 else "Wrong method"  # noqa: PLR2004 - HTTP's own number
     message = f"{word}: {request.method} {request.url.path[:200]}"
-    body = {"message": message, "type": "invalid_request_error", "param": None, "code": "not_found"}
-    return json_response(status, {"error": body}, dict(headers or {}))
+    _, body, _ = openai_render.error(NotFound(message))
+    return json_response(status, body, dict(headers or {}))
 
 
 class Listener(uvicorn.Server):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from proxy.keys import nearest
 from proxy.policy.store import PolicyStore, policy_names, policy_problems
 from proxy.settings import policies_folder, settings_from, tenants_written
+from proxy.upstream.litellm_adapter import knows_provider
 from proxy.upstream.model_list import ModelListError, parse_model_list
 from proxy.yamlfile import ConfigError, in_order, plain, read
 
@@ -99,10 +100,14 @@ def _policies_named(document: Document) -> Iterator[tuple[KeyPath, Any]]:
 def _model_problems(document: Document, environ: Mapping[str, str]) -> list[Problem]:
     """Find what is wrong with the entries of ``model_list``, in the words of those who serve them."""
     try:
-        parse_model_list(plain(document.value.get("model_list") or []), environ)
+        entries = parse_model_list(plain(document.value.get("model_list") or []), environ)
     except ModelListError as error:
         return [document.problem(problem.path, problem.message, at_key=True) for problem in error.problems]
-    return []
+    return [
+        document.problem(("model_list", at, "litellm_params", "model"), "LiteLLM knows no provider of this name")
+        for at, entry in enumerate(entries)
+        if not entry.litellm_params.passes_through and not knows_provider(entry.litellm_params)
+    ]
 
 
 def _policy_problems(path: Path) -> list[Problem]:

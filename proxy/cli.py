@@ -68,11 +68,10 @@ def _parser() -> argparse.ArgumentParser:
     score = commands.add_parser("score", help="judge one answer")
     score.add_argument("--source", type=Path, nargs="+", action="extend", required=True, metavar="FILE")
     score.add_argument("--query", metavar="Q", help="without one, only grounding is judged")
-    score.add_argument("--policy", type=Path, metavar="FILE", help="default: the default policy")
-    answer = score.add_mutually_exclusive_group(required=True)
-    answer.add_argument("--answer", metavar="A")
-    answer.add_argument("stdin", nargs="?", choices=["-"], help="read the answer from standard input")
-    score.set_defaults(command=_score)
+    score.add_argument("--policy", default="default", metavar="P", help="default, strict, or a policy file")
+    score.add_argument("--answer", metavar="A")
+    score.add_argument("stdin", nargs="?", metavar="-", help="read the answer from standard input")
+    score.set_defaults(command=_score, parser=score)
 
     for name in _NOT_YET:
         later = commands.add_parser(name, help="not yet")
@@ -134,9 +133,13 @@ def _check(args: argparse.Namespace) -> int:
 def _score(args: argparse.Namespace) -> int:
     from proxy.grounding.types import GroundingContext, Source  # noqa: PLC0415
 
-    answer = sys.stdin.read() if args.stdin else args.answer
-    sources = tuple(Source(text=file.read_text(encoding="utf-8"), id=str(file)) for file in args.source)
-    context = GroundingContext(sources=sources, query=args.query)
+    files = [file for file in args.source if str(file) != "-"]  # "--source a.txt -" ends with the answer's dash
+    piped = len(files) < len(args.source) or args.stdin == "-"
+    if piped == (args.answer is not None) or args.stdin not in (None, "-") or not files:
+        args.parser.error("give --source FILE and one of --answer A or -")
+    answer = sys.stdin.read() if piped else args.answer
+    sources = tuple(Source(text=_read(file), id=str(file)) for file in files)
+    context = GroundingContext.of(sources, args.query)
     trace = asyncio.run(_judged(context, answer, args.policy))
     if sys.stdout.isatty():
         print(_as_table(trace))  # noqa: T201
@@ -145,17 +148,28 @@ def _score(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _judged(context: Any, answer: str, policy_file: Path | None) -> dict[str, Any]:
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        message = f"{file}: is not UTF-8 text"
+        raise ValueError(message) from None
+    except OSError as error:
+        message = f"{file}: {(error.strerror or 'cannot be read').lower()}"
+        raise ValueError(message) from None
+
+
+async def _judged(context: Any, answer: str, named: str) -> dict[str, Any]:
     from proxy.app import embedded_scorer  # noqa: PLC0415
     from proxy.guard.answer import AnswerPart  # noqa: PLC0415
     from proxy.guard.assess import Assessor  # noqa: PLC0415
     from proxy.guard.exchange import Meter, assess  # noqa: PLC0415
     from proxy.guard.trace import trace_of  # noqa: PLC0415
-    from proxy.policy.store import DEFAULT, PolicyStore  # noqa: PLC0415
+    from proxy.policy.store import load_policy  # noqa: PLC0415
     from proxy.settings import ScorerSettings, shipped_policies  # noqa: PLC0415
 
-    file = policy_file or shipped_policies() / f"{DEFAULT}.yaml"
-    policy = PolicyStore(file.parent, required=[file.stem]).load().policies[file.stem]
+    shipped = shipped_policies() / f"{named}.yaml"
+    policy = load_policy(shipped if shipped.exists() else Path(named))
     scorer = embedded_scorer(ScorerSettings())
     try:
         await scorer.warm()

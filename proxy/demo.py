@@ -29,7 +29,7 @@ from proxy.check import load
 from proxy.tables import table
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
 
     from starlette.requests import Request
 
@@ -143,21 +143,23 @@ async def _show(server: Server) -> int:
         [case.query, case.answer, *shown, "" if shown[-1] == case.outcome else f"documented: {case.outcome}"]
         for case, shown in zip(CASES, replies, strict=True)
     ]
+    for source in dict.fromkeys(case.source for case in CASES):
+        _say(f"source: {source}")
+    _say("")
     wrong = sum(shown[-1] != case.outcome for case, shown in zip(CASES, replies, strict=True))
     titles = ["question", "answer", "grounding", "relevance", "outcome", ""]
-    say = _printer()
-    say(table(titles if wrong else titles[:-1], rows if wrong else [row[:-1] for row in rows]))
-    say(f"\nServing on {server.address}/v1, metrics on {server.admin_address}/metrics. Try next (edit what it says):\n")
-    say(_curl(server.address))
+    _say(table(titles if wrong else titles[:-1], rows if wrong else [row[:-1] for row in rows]))
+    _say(f"\n{len(CASES) - wrong} of {len(CASES)} as documented.")
+    _say(f"Serving on {server.address}/v1, metrics on {server.admin_address}/metrics; Ctrl-C stops it.")
+    _say("Try next, with other words after Say: (the model is a parrot), or another source:\n")
+    _say(_curl(server.address))
     return wrong
 
 
-def _printer() -> Callable[[str], None]:
-    def say(text: str) -> None:
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
-
-    return say
+def _say(text: str) -> None:
+    """Print a line at once, also into a pipe."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 async def _ask(session: aiohttp.ClientSession, address: str, case: Case) -> list[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from proxy.keys import Count, Flag, Integer, Keys, Name, nearest, refuse_unless_null, validate
+from proxy.keys import Count, Flag, Integer, Keys, Name, refuse_unless_null, validate
 from proxy.policy.store import DEFAULT
 from proxy.yamlfile import VARIABLE, ConfigError, FromEnvironment, Problem, dotted, plain
 
@@ -118,7 +118,7 @@ class SettingsKeys(Keys):
     policies: Path = Field(default_factory=shipped_policies)
     tenants: tuple[Tenant, ...] = ()
     scorer: ScorerSettings = ScorerSettings()
-    bedrock_models: dict[str, Name] = Field(default_factory=dict)
+    bedrock_models: Annotated[None, refuse_unless_null("remove it, Converse and InvokeModel come later")] = None
     audit: Audit = Audit()
 
 
@@ -219,7 +219,6 @@ def _across(document: Document, environ: Mapping[str, str]) -> Iterator[Problem]
         yield from _variable(document, ("tenants", index, "key_env"), tenant.get("key_env"), environ)
     yield from _repeated(document, [(("tenants", index, "id"), tenant.get("id")) for index, tenant in tenants], "id")
     yield from _repeated(document, _digests(tenants, environ), "key")
-    yield from _unknown_models(document)
 
 
 def _no_models(document: Document) -> Iterator[Problem]:
@@ -283,17 +282,6 @@ def _repeated(document: Document, values: Iterable[tuple[KeyPath, Any]], what: s
         other = first.setdefault(value, path)
         if other != path:
             yield document.problem(path, f"is the {what} of {dotted(other[:2])} already; each needs its own")
-
-
-def _unknown_models(document: Document) -> Iterator[Problem]:
-    """Find Bedrock model ids that lead nowhere."""
-    models = document.value.get("bedrock_models")
-    entries = _list(document.value.get("model_list"))
-    names = [str(entry.get("model_name")) for entry in entries if isinstance(entry, dict)]
-    for model_id, name in models.items() if isinstance(models, dict) else ():
-        if isinstance(name, str) and name not in names:
-            meant = nearest(name, names) or ", ".join(dict.fromkeys(names))
-            yield document.problem(("bedrock_models", model_id), f"must be a model_name of model_list; try {meant}")
 
 
 def _list(value: Any) -> list[Any]:

@@ -62,6 +62,9 @@ class Serving:
     def __exit__(self, *_: object) -> None:
         self.stop()
         self._thread.join(_START_SECONDS)
+        assert not self._thread.is_alive()
+        if self._failure is not None:
+            raise self._failure
 
     def stop(self) -> None:
         """Begin a graceful stop."""

@@ -129,7 +129,7 @@ def test_a_block_is_counted_with_its_check_and_scores(world: World):
     world.told(answer(BAD))
     assert [world.metric(name, **labels) for name, labels in names.items()] == [value + 1 for value in before]
     assert world.metric("groundwarden_build_info") == 1
-    assert world.metric("groundwarden_scorer_queue_pairs") == 0
+    assert world.metric("groundwarden_scorer_queue_pairs") == 3
 
 
 def test_no_caller_can_make_a_series(world: World):

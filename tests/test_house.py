@@ -185,7 +185,6 @@ def test_each_heavy_library_has_one_importer(library, folder):
     assert all(part_of(module) == folder for module in importers)
 
 
-@pytest.mark.skipif("proxy.app" not in MODULES, reason="the application is not there yet")
 def test_importing_the_application_is_light():
     """Importing the application loads none of the heavy libraries: they wait until they are needed."""
     heavy = {"litellm", "openvino", "torch", "transformers"}

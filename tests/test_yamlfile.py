@@ -240,11 +240,13 @@ def test_no_text_breaks_the_reader(text):
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3), max_leaves=10
+    st.none() | st.booleans() | st.integers() | st.text(max_size=40),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=10,
 )
 
 
-@given(st.dictionaries(st.text(min_size=1), json_values, max_size=4))
+@given(st.dictionaries(st.text(min_size=1, max_size=40), json_values, max_size=4))
 def test_json_reads_as_json(value):
     """YAML is a superset of JSON: what JSON wrote comes back equal."""
     import json

@@ -1,10 +1,12 @@
-"""Right value, wrong subject: which evidence counts when a claim may have mixed two facts.
+"""Which evidence counts for a claim: windows and their nearest sentences, or sentences alone.
 
-From "London is the capital of UK. Tokyo is the capital of Japan." a small encoder calls "The capital of Japan is
-London" supported: it matches words and not which word belongs to which. So where a claim reads like one sentence of
-the source with a single name or number exchanged for one found elsewhere, the claim must be supported by a single
-sentence, not by the mixture. This file only chooses the evidence; the scorer judges it, and an honest paraphrase of
-one sentence keeps its score.
+A small encoder is surest of a short premise: the very sentence that a claim repeats may be lost on it among the others
+of its window. So the sentences nearest to the claim are scored besides their windows.
+
+And it matches words, not which word belongs to which: from "London is the capital of UK. Tokyo is the capital of
+Japan." it calls "The capital of Japan is London" supported. So where a claim reads like one sentence of the source with
+a single name or number exchanged for one found elsewhere, a single sentence must support it, and not the mixture. This
+file only chooses the evidence; the scorer judges it, and an honest paraphrase of one sentence keeps its score.
 
 It knows words and spans, and neither scores nor thresholds.
 """
@@ -16,17 +18,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proxy.grounding.claims import segments
-from proxy.grounding.evidence import terms
 from proxy.grounding.types import Window
+from proxy.grounding.words import terms, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-MAX_SENTENCES = 4
-"""Sentences scored in place of the windows, the nearest to the claim first."""
+SENTENCES = 4
+"""Single sentences scored for a claim, the nearest first."""
 
 _SHARE_OF_FRAME = 0.7
-"""How much of the claim's other words a sentence must hold to count as the same statement."""
+"""How much of its other words one must share with the other to count as the same statement."""
 
 _PRONOUN = re.compile(r"\W*(?:it|its|he|his|she|her|they|their|this|that|these|those)\b", re.IGNORECASE)
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
@@ -40,29 +42,38 @@ class _Sentence:
     opens_with_pronoun: bool
 
 
-def single_sentences(claim: str, windows: Sequence[Window]) -> list[Window]:
-    """The sentences that alone may support ``claim`` when it looks like a mixture of them; else none.
+def evidence_for(claim: str, windows: Sequence[Window]) -> list[Window]:
+    """What may support ``claim``: the windows and the sentences in them nearest to it, or those sentences alone.
 
-    A mixture: no sentence holds all of the claim's names and numbers, but one holds all save one, with most of the
-    claim's other words and another value in its place, and the missing value stands in another sentence.
+    Alone when it looks like a mixture: no sentence holds all of the claim's names and numbers, but one holds all save
+    one, with mostly the same other words and another value in its place, and the missing value is in another sentence.
     """
-    sentences = _sentences(windows)
-    values = _values(claim, lowercase=_lowercase_words(claim, windows))
-    frame = frozenset(terms(claim)) - values
+    names = _names(window.text for window in windows)
+    sentences = _sentences(windows, names)
+    words = frozenset(terms(claim))
+    nearest = sorted(sentences, key=lambda sentence: -_nearness(words, sentence))
+    chosen = [sentence.window for sentence in nearest[:SENTENCES]]
+    if _mixes(words, _values(words, names), sentences):
+        return chosen
+    return list(dict.fromkeys((*windows, *chosen)))
+
+
+def _nearness(words: frozenset[str], sentence: _Sentence) -> float:
+    """The share of the claim's words that a sentence holds, a little less for what else it says."""
+    return len(words & sentence.words) / (len(words) + 0.3 * len(sentence.words) + 1)
+
+
+def _mixes(words: frozenset[str], values: frozenset[str], sentences: Sequence[_Sentence]) -> bool:
     if len(values) < 2 or any(values <= sentence.words for sentence in sentences):  # noqa: PLR2004 - a pair to mix
-        return []
-    if not any(_exchanged(sentence, values, frame, sentences) for sentence in sentences):
-        return []
-    wanted = values | frame
-    nearest = sorted(sentences, key=lambda sentence: -len(sentence.words & wanted))
-    return [sentence.window for sentence in nearest[:MAX_SENTENCES]]
+        return False
+    return any(_exchanged(sentence, values, words - values, sentences) for sentence in sentences)
 
 
 def _exchanged(
     sentence: _Sentence, values: frozenset[str], frame: frozenset[str], sentences: Sequence[_Sentence]
 ) -> bool:
     missing = values - sentence.words
-    if len(missing) != 1 or len(frame & sentence.words) < _SHARE_OF_FRAME * len(frame):
+    if len(missing) != 1 or not _same_statement(frame, sentence):
         return False
     (value,) = missing
     if sentence.opens_with_pronoun and not value[0].isdigit():
@@ -71,10 +82,15 @@ def _exchanged(
     return bool(others) and any(value in other.words for other in sentences if other is not sentence)
 
 
-def _sentences(windows: Iterable[Window]) -> list[_Sentence]:
+def _same_statement(frame: frozenset[str], sentence: _Sentence) -> bool:
+    """Whether claim and sentence say most of the same beside their values; either may be wrapped in more words."""
+    own = sentence.words - sentence.values
+    shared = len(frame & own)
+    return shared >= _SHARE_OF_FRAME * min(len(frame), len(own))
+
+
+def _sentences(windows: Iterable[Window], names: frozenset[str]) -> list[_Sentence]:
     """Each sentence of the windows once, though windows overlap."""
-    windows = tuple(windows)
-    lowercase = _lowercase_words("", windows)
     found: dict[Window, _Sentence] = {}
     for window in windows:
         for start, end in segments(window.text):
@@ -82,17 +98,18 @@ def _sentences(windows: Iterable[Window]) -> list[_Sentence]:
             begin = window.start + window.text.index(text, start)
             span = Window(source=window.source, start=begin, end=begin + len(text), text=text)
             if text and span not in found:
-                values = _values(text, lowercase=lowercase)
-                found[span] = _Sentence(span, frozenset(terms(text)), values, _PRONOUN.match(text) is not None)
+                words = frozenset(terms(text))
+                found[span] = _Sentence(span, words, _values(words, names), _PRONOUN.match(text) is not None)
     return list(found.values())
 
 
-def _values(text: str, *, lowercase: frozenset[str]) -> frozenset[str]:
-    """Folded numbers and names. A capital makes a name unless the same word is also written small nearby."""
-    marked = (word for word in _WORD.findall(text) if word[0].isdigit() or word[0].isupper())
-    return frozenset(folded for word in marked if word.lower() not in lowercase for folded in terms(word))
+def _values(words: frozenset[str], names: frozenset[str]) -> frozenset[str]:
+    """The numbers and names among folded words, however the names are written there."""
+    return frozenset(word for word in words if word[0].isdigit() or word in names)
 
 
-def _lowercase_words(text: str, windows: Iterable[Window]) -> frozenset[str]:
-    texts = [text, *(window.text for window in windows)]
-    return frozenset(word for each in texts for word in _WORD.findall(each) if word.islower())
+def _names(texts: Iterable[str]) -> frozenset[str]:
+    """Folded words that the source writes with a capital and never without; a claim may write them small."""
+    words = [word for text in texts for word in _WORD.findall(visible(text))]
+    capital = {word.lower() for word in words if word[0].isupper()} - {word for word in words if word.islower()}
+    return frozenset(folded for word in capital for folded in terms(word))

@@ -14,9 +14,11 @@ Rules of this file
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import TYPE_CHECKING
 
 from proxy.grounding.types import Claim, ClaimKind
+from proxy.grounding.words import INVISIBLE, terms, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +118,7 @@ def _sentence_boundary(text: str, at: int) -> int | None:
     after = text[at + 1 : at + 1 + LOOKAHEAD]
     closers = _AFTER_CLOSERS.match(after)
     tail = closers.end() if closers else 0
-    following = after[tail:]
+    following = INVISIBLE.sub(" ", after[tail:])
     if text[at] in _FULL_STOPS_WITHOUT_SPACE:
         return at + 1 + tail
     if following and not following[0].isspace():
@@ -174,12 +176,17 @@ def split_claims(answer: str, *, query: str | None = None) -> tuple[Claim, ...]:
 
 
 def make_claim(index: int, start: int, segment: str, *, query: str | None) -> Claim | None:
-    """The claim in one segment that begins at ``start``, or None when the segment holds no word."""
+    """The claim in one segment that begins at ``start``, or None when the segment is only marks."""
     text = segment.strip()
-    if not any(character.isalnum() for character in text):
+    if not any(map(_says_something, text)):
         return None
     begin = start + segment.index(text)
     return Claim(index=index, start=begin, end=begin + len(text), text=text, kind=kind_of(text, query=query))
+
+
+def _says_something(character: str) -> bool:
+    """Letters, digits and symbols: a bare tick can be an answer. Plain ASCII marks rule lines and tables."""
+    return character.isalnum() or (not character.isascii() and unicodedata.category(character).startswith("S"))
 
 
 # --- what a sentence is -------------------------------------------------------------------------------------------
@@ -269,6 +276,22 @@ _ABSTENTION = re.compile(
 _NEXT_CLAUSE = re.compile(
     r"(?:[,;.]\s*(?:and|but)|[,;.]?\s+(?:so|as|because|since|therefore|thus))\s+(?=\w)", re.IGNORECASE
 )
+_TRADE = frozenset(
+    terms(
+        "sorry unfortunately regrettably apologize apologise afraid based according know certain sure unsure aware "
+        "able unable cannot can't couldn't don't doesn't didn't isn't aren't wasn't weren't i'm i've i'd it's that's "
+        "you're you'd mention say said state specify specified indicate tell describe address discuss answer explain "
+        "reveal disclose clarify name list contain include cover provide give given gave supply available retrieve "
+        "reference search source grounding following document documentation docs context text passage article excerpt "
+        "knowledge base material information info data record result content page file share found find found see "
+        "determine locate confirm help assist detail evidence indication enough sufficient any anything nothing none "
+        "neither unknown known specific explicit direct actual actually anywhere here seem appear question topic "
+        "subject matter please more further other else another rephrase repeat ask need like want mean refer talk "
+        "look interested one kind sort case whether exact me us them due unclear therefore thus because currently"
+    )
+)
+"""What may be said of documents, knowing and asking without asserting anything of the subject."""
+
 _MAX_COURTESY_WORDS, _MAX_QUESTION_WORDS, _MAX_ABSTENTION_WORDS = 20, 20, 32
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
 
@@ -291,7 +314,7 @@ def kind_of(text: str, *, query: str | None = None) -> ClaimKind:
 
 
 def _strip_markup(text: str) -> str:
-    return re.sub(r"^[\s>#*+•–-]+|[*_`]+", "", text).replace("’", "'").strip()
+    return re.sub(r"^[\s>#*+•–-]+|[*_`]+", "", visible(text)).replace("’", "'").strip()
 
 
 def _only_courtesies(text: str) -> bool:
@@ -315,11 +338,11 @@ def _asks_back(text: str, query: str | None) -> bool:
     if found is None or not text.rstrip("\"'”) ").endswith("?"):
         return False
     rest = text[found.end() :]
-    return not (_states(rest) or " that " in rest.lower() or _new_values(text, query))
+    return not (_states(rest) or " that " in rest.lower() or _new_words(text, query))
 
 
 def _only_abstains(text: str, query: str | None) -> bool:
-    return all(_abstains(clause) for clause in _NEXT_CLAUSE.split(text)) and not _new_values(text, query)
+    return all(_abstains(clause) for clause in _NEXT_CLAUSE.split(text)) and not _new_words(text, query)
 
 
 def _abstains(clause: str) -> bool:
@@ -337,16 +360,9 @@ def _states(rest: str) -> bool:
     return bool(joined or _CLAUSE.search(_INDIRECT.sub(" ", rest)))
 
 
-def _new_values(text: str, query: str | None) -> bool:
-    """Whether the text holds numbers or capitalised names that the query does not."""
-    known = {_bare(word) for word in _WORD.findall(query or "")}
-    first, *others = _WORD.findall(text) or [""]
-    values = [word for word in others if word[0].isdigit() or word[0].isupper()] + [first] * first[:1].isdigit()
-    return any(_bare(value) not in known for value in values if _bare(value) != "i")
-
-
-def _bare(word: str) -> str:
-    return word.lower().replace("’", "'").partition("'")[0]
+def _new_words(text: str, query: str | None) -> bool:
+    """Whether the text has words of its own: beside the query's and the trade's, it may say nothing else."""
+    return not _TRADE.issuperset(set(terms(text)).difference(terms(query or "")))
 
 
 # --- what is judged -----------------------------------------------------------------------------------------------
@@ -369,7 +385,7 @@ def hypothesis(claim: Claim, query: str | None) -> str:
 
     "Tokyo." says nothing by itself; "What is the capital of Japan? Tokyo." does.
     """
-    text = " ".join(_BULLET.sub("", claim.text).replace("**", "").split())
+    text = " ".join(_BULLET.sub("", visible(claim.text)).replace("**", "").split())
     if query and is_fragment(text):
         return f"{' '.join(query.split())[-_QUERY_CHARS:]} {text}"
     return text

@@ -7,6 +7,7 @@
     │   ├── Unauthenticated      401
     │   ├── Forbidden            403
     │   ├── NotFound             404
+    │   ├── Late                 408
     │   └── TooLarge             413
     ├── UpstreamError            502, or the upstream's own status: the model failed
     │   └── UpstreamTimeout      504
@@ -59,6 +60,12 @@ class NotFound(CallerError):
     code = "not_found"
 
 
+def no_such_model(name: str) -> NotFound:
+    """The error for a model that does not exist, and in the same words for one that this caller may not use."""
+    message = f"The model `{name[:128]}` does not exist or you do not have access to it."
+    return NotFound(message, param="model", code="model_not_found")
+
+
 class TooLarge(CallerError):
     """The body is over the configured limit."""
 
@@ -66,11 +73,18 @@ class TooLarge(CallerError):
     code = "request_too_large"
 
 
+class Late(CallerError):
+    """The body did not arrive in time."""
+
+    status = 408
+    code = "request_timeout"
+
+
 class UpstreamError(GroundwardenError):
     """The model failed.
 
     ``status`` is what the caller sees: the upstream's own, except 401 and 403, which are ours to hide, and
-    failures to reach it at all, which are 502. ``body`` holds the upstream's own error object when it may be shown.
+    failures to reach it at all, which are 502. ``type``, ``param`` and ``code`` are the upstream's own.
     """
 
     status = 502

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import heapq
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 from proxy.grounding.claims import segments
 from proxy.grounding.types import GroundingContext, Window
+from proxy.grounding.words import terms
 
 Spans = Sequence[tuple[int, int]]
 TokenSpans = Callable[[str], Spans]
@@ -30,29 +30,7 @@ OVERLAP_TOKENS = 40
 """Tokens that neighbouring windows share at most, so that a fact at a seam stands whole in one of them."""
 
 _K1, _B = 1.2, 0.75
-_NO_SPACES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\u0e00-\u0e7f"
-_TERM = re.compile(rf"\d+(?:[.,]\d+)*|[{_NO_SPACES}]|[^\W\d_{_NO_SPACES}]+")
-_STOP = frozenset(
-    "a an the of to in on at by for with from and or as is are was were be been it its this that these those which who "
-    "whom what when where how do does did has have had will would can could may might not no he she they we you i his "
-    "her their our your there than then so if but into about over also such".split()
-)
-_ENDINGS = ("ingly", "ation", "ments", "ment", "ings", "ing", "edly", "ies", "ied", "ers", "ed", "er", "es", "ly", "s")
-_SHORTEST_STEM = 3
-
-
-def terms(text: str) -> list[str]:
-    """Folded words of a text, in order, without function words: what the short list compares."""
-    return [_stem(word) for word in _TERM.findall(text.casefold()) if word not in _STOP]
-
-
-def _stem(word: str) -> str:
-    if word[0].isdigit():
-        return word.replace(",", "")
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
-            return word[: -len(ending)]
-    return word
+_CHARS_PER_TOKEN = 8  # more than any language's words have on average
 
 
 def windows_of(
@@ -79,7 +57,11 @@ def windows_of(
 
 
 def _pieces(spans: Spans, tokens: Spans, size: int) -> list[tuple[int, int, int]]:
-    """Sentences as (start, end, tokens), those longer than a window cut between tokens."""
+    """Sentences as (start, end, size in tokens), those longer than a window cut between tokens.
+
+    What a tokenizer makes little of (white space, one endless word) counts by its characters, or a window of few tokens
+    could hold the whole source.
+    """
     pieces: list[tuple[int, int, int]] = []
     at = 0
     for start, end in spans:
@@ -91,7 +73,7 @@ def _pieces(spans: Spans, tokens: Spans, size: int) -> list[tuple[int, int, int]
             first += size
             pieces.append((begin, tokens[first][0], size))
             begin = tokens[first][0]
-        pieces.append((begin, end, at - first))
+        pieces.append((begin, end, max(at - first, (end - begin) // _CHARS_PER_TOKEN)))
     return pieces
 
 

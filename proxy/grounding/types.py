@@ -7,9 +7,12 @@ otherwise. Scores are floats in [0, 1].
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MAX_THRESHOLD = 0.99
 """Highest threshold accepted; at 1 everything would be blocked (Bedrock, "contextual grounding check")."""
@@ -66,6 +69,12 @@ class GroundingContext:
 
     sources: tuple[Source, ...] = ()
     query: str | None = None
+
+    @classmethod
+    def of(cls, sources: Iterable[Source], query: str | None) -> Self:
+        """A context without what is blank: an empty or white source is no source, and so for the query."""
+        kept = tuple(source for source in sources if source.text.strip())
+        return cls(sources=kept, query=query if query and query.strip() else None)
 
     @property
     def source_chars(self) -> int:
@@ -182,9 +191,6 @@ class Verdict:
     claims: tuple[ClaimResult, ...] = ()
     reasons: tuple[str, ...] = ()
     bypasses: tuple[str, ...] = ()
-    policy: str = ""
-    policy_version: str = ""
-    timings: dict[str, float] = field(default_factory=dict)
 
     def score(self, kind: CheckKind) -> float | None:
         """The score of one check, None when it did not run."""

@@ -1,7 +1,7 @@
 """Assess: context and answer in, verdict out. No model is asked here.
 
 Claims are handed to the scorer in order, a few at a time; each has its own time limit from that moment, so that a
-long answer is not late for being long. Once one is late, the rest share one more limit.
+long answer is not late for being long. Once one is late, the rest share one more limit; and all of them have one.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from proxy.grounding.binding import single_sentences
+from proxy.grounding.binding import evidence_for
 from proxy.grounding.claims import hypothesis, split_claims
-from proxy.grounding.errors import CallerError, GroundwardenError, ScoringError
+from proxy.grounding.errors import CallerError, ScoringError
 from proxy.grounding.evidence import EvidenceIndex, windows_of
 from proxy.grounding.types import (
     CheckKind,
@@ -30,13 +30,13 @@ from proxy.grounding.types import (
 from proxy.grounding.verdict import Terms, decide, must_check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from proxy.guard.answer import AnswerPart
     from proxy.policy.model import Policy
     from proxy.scoring.base import Scorer
 
-WINDOWS_PER_CLAIM = 6
+WINDOWS_PER_CLAIM = 4
 """Length of the short list; recall at this length is measured by ``make bench-shortlist``."""
 
 QUERY_WINDOWS = 4
@@ -46,7 +46,10 @@ QUERY_TOKENS = 128
 CLAIMS_IN_FLIGHT = 2
 """Enough to keep the scorer busy. More would only let one long answer delay the others past their limits."""
 
-_INLINE_CHARS = 20_000  # about 2 ms of cutting; anything longer leaves the event loop
+REQUEST_SECONDS = 30.0
+"""What scoring one choice may take in all, however many claims it holds."""
+
+_INLINE_CHARS = 2_000  # about 2 ms of cutting; anything longer leaves the event loop
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -86,22 +89,27 @@ class Assessor:
         )
 
     async def judge(
-        self, part: AnswerPart, prepared: Prepared, policy: Policy, *, request_seconds: float | None = None
+        self, part: AnswerPart, preparing: Awaitable[Prepared], policy: Policy, *, per_claim: bool = True
     ) -> Verdict:
         """The verdict on one choice of an answer.
 
-        Each claim may take ``policy.timeout_ms``; with ``request_seconds`` that is the limit of the whole instead.
+        The whole may take ``REQUEST_SECONDS``; with ``per_claim``, each claim ``policy.timeout_ms`` besides.
         """
-        waived = _uninspected(part, policy)
-        if isinstance(waived, Verdict):
-            return waived
-        if looks_like_json(part.text) and policy.on_uninspected.json_ == "pass":
-            return Verdict(outcome=Outcome.UNCHECKED, bypasses=("json", *waived))
-        claims = await _off_loop(len(part.text), _claims_of, part, prepared.context.query)
-        run = _Run(self._scorer, prepared, policy, part, request_seconds)
-        results = await run.score(claims)
-        verdict = decide(results, run.terms)
-        return replace(verdict, bypasses=(*waived, *verdict.bypasses))
+        refused = _refused(part, policy)
+        if refused is not None:
+            return refused
+        bypasses = tuple(kind for kind in ("tool_calls", "images") if kind in part.carries)
+        if policy.on_uninspected.json_ == "pass" and looks_like_json(part.text):
+            return Verdict(outcome=Outcome.UNCHECKED, bypasses=("json", *bypasses))
+        try:
+            prepared = await preparing
+        except ScoringError as error:
+            verdict = _unprepared(error, policy)
+        else:
+            claims = await _off_loop(len(part.text), _claims_of, part, prepared.context.query)
+            run = _Run(self._scorer, prepared, policy, part, per_claim=per_claim)
+            verdict = decide(await run.score(claims), run.terms)
+        return replace(verdict, bypasses=(*bypasses, *verdict.bypasses))
 
 
 def without_scoring(policy: Policy, context: GroundingContext) -> Verdict | None:
@@ -141,8 +149,8 @@ def looks_like_json(text: str) -> bool:
     return True
 
 
-def _uninspected(part: AnswerPart, policy: Policy) -> Verdict | tuple[str, ...]:
-    """A block if the answer holds what the policy does not let through unseen, else the bypasses to count."""
+def _refused(part: AnswerPart, policy: Policy) -> Verdict | None:
+    """A block if the answer holds what the policy does not let through unseen."""
     rules = policy.on_uninspected
     refused = {
         "tool_calls": rules.tool_calls == "block",
@@ -154,7 +162,23 @@ def _uninspected(part: AnswerPart, policy: Policy) -> Verdict | tuple[str, ...]:
     bad_json = rules.json_ == "block" and looks_like_json(part.text)
     if too_long or bad_json or any(refused[kind] for kind in part.carries):
         return Verdict(outcome=Outcome.BLOCKED, reasons=("uninspected",))
-    return tuple(kind for kind in ("tool_calls", "images") if kind in part.carries)
+    return None
+
+
+def _unprepared(error: ScoringError, policy: Policy) -> Verdict:
+    """The verdict when the scorer failed before the first claim: that of an answer whose one claim failed."""
+    claim = Claim(index=0, start=0, end=0, text="")
+    return decide([ClaimResult(claim=claim, failed=error.reason)], _terms(policy, relevance_applies=True))
+
+
+def _terms(policy: Policy, *, relevance_applies: bool) -> Terms:
+    return Terms(
+        grounding=policy.grounding,
+        relevance=policy.relevance,
+        relevance_applies=relevance_applies,
+        abstention=policy.abstention,
+        on_scorer_error=policy.on_scorer_error,
+    )
 
 
 def _claims_of(part: AnswerPart, query: str | None) -> tuple[Claim, ...]:
@@ -170,54 +194,52 @@ class _Run:
     """The scoring of one choice."""
 
     def __init__(
-        self, scorer: Scorer, prepared: Prepared, policy: Policy, part: AnswerPart, request_seconds: float | None
+        self, scorer: Scorer, prepared: Prepared, policy: Policy, part: AnswerPart, *, per_claim: bool
     ) -> None:
         self._scorer = scorer
         self._prepared = prepared
-        self._claim_seconds = policy.timeout_ms / 1000 if request_seconds is None else request_seconds
-        self._deadline = None if request_seconds is None else asyncio.get_running_loop().time() + request_seconds
-        self._slots = asyncio.Semaphore(CLAIMS_IN_FLIGHT)
-        self.terms = Terms(
-            grounding=policy.grounding,
-            relevance=policy.relevance,
-            relevance_applies=bool(prepared.queries) and "tool_calls" not in part.carries,
-            abstention=policy.abstention,
-            on_scorer_error=policy.on_scorer_error,
-        )
+        self._claim_seconds = policy.timeout_ms / 1000 if per_claim else REQUEST_SECONDS
+        self._deadline = asyncio.get_running_loop().time() + REQUEST_SECONDS
+        applies = bool(prepared.queries) and "tool_calls" not in part.carries
+        self.terms = _terms(policy, relevance_applies=applies)
 
     async def score(self, claims: tuple[Claim, ...]) -> list[ClaimResult]:
+        results = [ClaimResult(claim=claim) for claim in claims]
+        waiting = iter([at for at, claim in enumerate(claims) if must_check(claim, self.terms.abstention)])
+
+        async def take_turns() -> None:
+            for at in waiting:
+                results[at] = await self._one(claims[at])
+
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._one(claim)) for claim in claims]
-        return [task.result() for task in tasks]
+            for _ in range(CLAIMS_IN_FLIGHT):
+                group.create_task(take_turns())
+        return results
 
     async def _one(self, claim: Claim) -> ClaimResult:
-        if not must_check(claim, self.terms.abstention):
-            return ClaimResult(claim=claim)
-        async with self._slots:
-            try:
-                async with asyncio.timeout_at(self._limit()):
-                    return await self._ask(claim)
-            except TimeoutError:
-                self._deadline = self._deadline or asyncio.get_running_loop().time() + self._claim_seconds
-                return ClaimResult(claim=claim, failed="timeout")
-            except GroundwardenError as error:
-                return ClaimResult(
-                    claim=claim, failed=error.reason if isinstance(error, ScoringError) else "overloaded"
-                )
+        limit = min(self._deadline, self._in_time())
+        if limit <= asyncio.get_running_loop().time():
+            return ClaimResult(claim=claim, failed="timeout")
+        try:
+            async with asyncio.timeout_at(limit):
+                return await self._ask(claim)
+        except TimeoutError:
+            self._deadline = min(self._deadline, self._in_time())
+            return ClaimResult(claim=claim, failed="timeout")
+        except ScoringError as error:
+            return ClaimResult(claim=claim, failed=error.reason)
 
-    def _limit(self) -> float:
-        own = asyncio.get_running_loop().time() + self._claim_seconds
-        return own if self._deadline is None else min(own, self._deadline)
+    def _in_time(self) -> float:
+        return asyncio.get_running_loop().time() + self._claim_seconds
 
     async def _ask(self, claim: Claim) -> ClaimResult:
-        windows = self._evidence_for(claim) if self.terms.grounding.active else []
-        asserted = hypothesis(claim, self._prepared.context.query)
+        asserted, alone = hypothesis(claim, self._prepared.context.query), hypothesis(claim, None)
+        windows: list[Window] = []
+        if self.terms.grounding.active:
+            windows = evidence_for(asserted, self._prepared.index.shortlist(asserted, WINDOWS_PER_CLAIM))
+        queries = self._prepared.queries if self.terms.relevance.active and self.terms.relevance_applies else ()
         pairs = [Pair(kind=CheckKind.GROUNDING, premise=window.text, hypothesis=asserted) for window in windows]
-        if self.terms.relevance.active and self.terms.relevance_applies:
-            pairs += [
-                Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=hypothesis(claim, None))
-                for query in self._prepared.queries
-            ]
+        pairs += [Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=alone) for query in queries]
         scores = await self._scorer.score(pairs)
         supports, relevances = scores[: len(windows)], scores[len(windows) :]
         evidence = [Evidence(window=window, support=score) for window, score in zip(windows, supports, strict=True)]
@@ -228,11 +250,6 @@ class _Run:
             relevance=max(relevances, default=None),
             evidence=tuple(evidence),
         )
-
-    def _evidence_for(self, claim: Claim) -> list[Window]:
-        asserted = hypothesis(claim, self._prepared.context.query)
-        windows = self._prepared.index.shortlist(asserted, WINDOWS_PER_CLAIM)
-        return single_sentences(asserted, windows) or windows
 
 
 async def _off_loop(size: int, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from proxy.guard.assess import Assessor, without_scoring
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
     from proxy.grounding.types import GroundingContext, Verdict
     from proxy.guard.answer import AnswerPart
+    from proxy.guard.assess import Prepared
     from proxy.policy.model import Policy
-
-CHECK_SECONDS = 30.0
-"""What an API that only checks allows a request, however many claims it holds."""
 
 _Reply = TypeVar("_Reply")
 
@@ -53,20 +51,17 @@ class Meter:
 class Exchanged(Generic[_Reply]):
     """How an exchange came out: the model's reply (None when it was not asked), its choices, a verdict for each.
 
-    When the verdict stood before any answer was known, ``scored`` is false and that one verdict holds for all.
+    When the verdict stood before any answer was known there are no ``parts``, and that one verdict holds for all.
     """
 
     reply: _Reply | None
     parts: tuple[AnswerPart, ...]
     verdicts: tuple[Verdict, ...]
-    scored: bool
 
     @property
     def blocked(self) -> frozenset[int]:
         """Indices of the choices that must not reach the caller; meaningless when the model was not asked."""
-        if not self.scored:
-            return frozenset()
-        pairs = zip(self.parts, self.verdicts, strict=True)
+        pairs = zip(self.parts, self.verdicts, strict=False)
         return frozenset(part.index for part, verdict in pairs if verdict.blocked)
 
 
@@ -87,20 +82,15 @@ async def exchange(
     settled = without_scoring(policy, context)
     if settled is not None:
         reply = None if settled.blocked else await _ask(ask, meter)
-        return Exchanged(reply=reply, parts=(), verdicts=(settled,), scored=False)
+        return Exchanged(reply=reply, parts=(), verdicts=(settled,))
     assessor.admit()
-    preparing = asyncio.create_task(assessor.prepare(context))
-    try:
+    async with _preparing(assessor, context) as preparing:
         reply = await _ask(ask, meter)
         parts = tuple(parts_of(reply))
         with meter.stage("scoring"):
-            prepared = await preparing
             async with asyncio.TaskGroup() as group:
-                judging = [group.create_task(assessor.judge(part, prepared, policy)) for part in parts]
-    finally:
-        preparing.cancel()
-        await asyncio.gather(preparing, return_exceptions=True)
-    return Exchanged(reply=reply, parts=parts, verdicts=tuple(task.result() for task in judging), scored=True)
+                judging = [group.create_task(assessor.judge(part, preparing, policy)) for part in parts]
+    return Exchanged(reply=reply, parts=parts, verdicts=tuple(task.result() for task in judging))
 
 
 async def _ask(ask: Callable[[], Awaitable[_Reply]], meter: Meter) -> _Reply:
@@ -109,13 +99,7 @@ async def _ask(ask: Callable[[], Awaitable[_Reply]], meter: Meter) -> _Reply:
 
 
 async def assess(
-    assessor: Assessor,
-    policy: Policy,
-    context: GroundingContext,
-    part: AnswerPart,
-    meter: Meter,
-    *,
-    request_seconds: float = CHECK_SECONDS,
+    assessor: Assessor, policy: Policy, context: GroundingContext, part: AnswerPart, meter: Meter
 ) -> Verdict:
     """Judge an answer that is already there. Raises ``Overloaded`` when the scorer's queue is full."""
     settled = without_scoring(policy, context)
@@ -123,5 +107,16 @@ async def assess(
         return settled
     assessor.admit()
     with meter.stage("scoring"):
-        prepared = await assessor.prepare(context)
-        return await assessor.judge(part, prepared, policy, request_seconds=request_seconds)
+        async with _preparing(assessor, context) as preparing:
+            return await assessor.judge(part, preparing, policy, per_claim=False)
+
+
+@asynccontextmanager
+async def _preparing(assessor: Assessor, context: GroundingContext) -> AsyncIterator[asyncio.Task[Prepared]]:
+    """The context being prepared, as a task that does not outlive its use."""
+    task = asyncio.create_task(assessor.prepare(context))
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -90,6 +90,7 @@ class PolicyStore:
         self._settle = settle
         self._lock = threading.Lock()
         self._seen: str | None = None
+        self._own_default = False
         self._snapshot: PolicySnapshot | None = None
 
     @property
@@ -139,8 +140,12 @@ class PolicyStore:
         policies, problems = _policies(files)
         missing = () if problems else sorted(self.required - policies.keys())
         problems += [_missing(self.folder, name) for name in missing]
+        own_default = any(file.stem == DEFAULT for file in files.contents)
+        if self._own_default and not own_default:  # the built-in one may be laxer: not while serving
+            problems.append(Problem(file=self.folder / f"{DEFAULT}.yaml", message="is gone; put it back, or restart"))
         if problems:
             raise ConfigError(problems)
+        self._own_default = own_default
         self._snapshot = _snapshot(policies)
         return self._snapshot
 
@@ -162,6 +167,19 @@ def policy_problems(file: Path) -> list[Problem]:
     shelf.report(_misnamed([file]))
     _policy(shelf, file.stem)
     return shelf.problems
+
+
+def load_policy(file: Path) -> Policy:
+    """Load one policy file, and those beside it that it extends. Raises ``ConfigError`` with its problems."""
+    problems = policy_problems(file)
+    if problems:
+        raise ConfigError(problems)
+    shelf = _Shelf(_gather(file.parent))
+    shelf.files[file.stem] = file
+    policy = _policy(shelf, file.stem)
+    if policy is None:
+        raise ConfigError(shelf.problems)
+    return policy
 
 
 class _Shelf:
@@ -295,7 +313,7 @@ def _gather(folder: Path) -> _Files:
 
 
 def _is_policy(file: Path) -> bool:
-    return file.suffix in _SUFFIXES and not file.name.startswith(".") and not file.is_dir()
+    return file.suffix in _SUFFIXES and not file.name.startswith(".") and (file.is_file() or not file.exists())
 
 
 def _content(file: Path) -> bytes | str:

@@ -39,6 +39,11 @@ class Scorer(Protocol):
     name: str
     max_tokens: int
 
+    @property
+    def queue_pairs(self) -> int:
+        """Pairs handed in and not yet scored."""
+        ...
+
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Character spans of the tokens of ``text``, in order. Safe to call from any thread."""
         ...

@@ -1,7 +1,7 @@
 """What every surface shares: the services it draws on, and the frame around each of its handlers.
 
-The frame gives each request an id, a record and a deadline for the client's patience: when the client leaves, the
-handler is cancelled, which closes the upstream. Every error becomes the dialect's own shape here, once; text of
+The frame gives each request an id and a record. When the client leaves, the handler is cancelled, which closes the
+upstream. Every error becomes the dialect's own shape here, once; text of
 prompts and answers never enters one.
 """
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from proxy.grounding.errors import CallerError, GroundwardenError, Overloaded, TooLarge, UpstreamError
+from proxy.grounding.errors import CallerError, GroundwardenError, Late, Overloaded, TooLarge
 from proxy.grounding.types import CheckKind, Outcome, Verdict
 from proxy.guard.exchange import Meter
 from proxy.guard.record import Record, Sink
@@ -37,7 +37,11 @@ _log = logging.getLogger("groundwarden")
 MAX_JSON_DEPTH = 64
 """Deeper bodies are refused: no API spoken here needs as much, and walking them must be safe."""
 
+BODY_SECONDS = 30.0
+"""What a request body may take to arrive; a half-sent one holds up a graceful stop no longer than this."""
+
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_RETRY_AFTER = re.compile(r"\d{1,9}|[A-Z][a-z]{2}, [\w: ]{20,25}")  # RFC 9110, section 10.2.3
 _CLIENT_CLOSED = 499  # nginx's word for it; only the record sees it
 _INTERNAL = "Something went wrong on our side. The request id tells the operator where to look."
 
@@ -121,6 +125,7 @@ class Ledger:
             scorer_errors=self._scorer_errors(error),
             scoring_seconds=self.meter.scoring,
             upstream_seconds=self.meter.upstream,
+            first_token_seconds=total if self.stream and error is None else None,  # streams are replayed whole
             added_seconds=max(0.0, total - (self.meter.upstream or 0.0)),
             total_seconds=total,
             claims=sum(len(verdict.claims) for verdict in self.verdicts),
@@ -133,7 +138,7 @@ class Ledger:
     def _scorer_errors(self, error: GroundwardenError | None) -> tuple[str, ...]:
         if isinstance(error, Overloaded):
             return ("overloaded",)
-        return _words((result.failed,) for v in self.verdicts for result in v.claims if result.failed)
+        return tuple(result.failed for v in self.verdicts for result in v.claims if result.failed)
 
 
 def _words(groups: Any) -> tuple[str, ...]:
@@ -241,8 +246,8 @@ def to_json(value: Any) -> bytes:
 
 def retry_headers(error: GroundwardenError) -> dict[str, str]:
     """``Retry-After`` where the error knows when to come back."""
-    after = getattr(error, "retry_after", None)
-    return {"retry-after": str(after)} if isinstance(error, Overloaded | UpstreamError) and after else {}
+    after = str(getattr(error, "retry_after", None) or "")
+    return {"retry-after": after} if _RETRY_AFTER.fullmatch(after) else {}
 
 
 async def _read_body(request: Request, limit: int) -> bytes:
@@ -251,10 +256,15 @@ async def _read_body(request: Request, limit: int) -> bytes:
     if declared.isdigit() and int(declared) > limit:
         raise _too_large(limit)
     body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > limit:
-            raise _too_large(limit)
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > limit:
+                    raise _too_large(limit)
+    except TimeoutError:
+        message = f"The request body did not arrive within {BODY_SECONDS:g} seconds."
+        raise Late(message) from None
     return bytes(body)
 
 

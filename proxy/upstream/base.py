@@ -6,7 +6,7 @@ answer comes back as the upstream gave it: ``raw`` are the bytes that a pass rel
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ class Answer:
 
     raw: bytes
     body: JsonObject
-    headers: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +52,10 @@ class Upstream(Protocol):
 
     def stream(self, body: JsonObject) -> AsyncGenerator[Chunk, None]:
         """Ask for a streamed answer (``body["stream"]`` is true). An async generator: close it with ``aclosing``."""
+        ...
+
+    async def warm(self) -> None:
+        """Load what the first call would wait for. Raises ``UpstreamError`` when the model can never be asked."""
         ...
 
     async def close(self) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxy.grounding.errors import UpstreamError, UpstreamTimeout
 from proxy.upstream.base import Answer, Chunk, JsonObject
-from proxy.upstream.replies import BROKEN, LATE, REFUSED, UNREACHABLE, error_for, secrets_of
+from proxy.upstream.replies import BROKEN, LATE, UNREACHABLE, error_for, secrets_of
 from proxy.upstream.retry import Failure, is_retryable, persist
 from proxy.upstream.steering import STEERING_FIELDS
 
@@ -53,7 +53,9 @@ class LiteLLM:
         """Import LiteLLM. Raises ``UpstreamError`` when it knows no provider for the model."""
         if self._library is None:
             library = await asyncio.to_thread(_load)
-            self._check_provider(library)
+            if not _knows(library, self._params):
+                message = f"LiteLLM knows no provider for {self._params.model} (model_name {self.name})."
+                raise UpstreamError(message)
             self._library = library
 
     async def complete(self, body: JsonObject) -> Answer:
@@ -61,7 +63,7 @@ class LiteLLM:
         arguments = self._arguments(body, stream=False, limit=self._params.timeout)
         result = await persist(lambda: self._attempt(arguments, self._params.timeout), self._params.max_retries)
         parsed = _dump(result)
-        return Answer(raw=_bytes(parsed), body=parsed, headers={"content-type": "application/json"})
+        return Answer(raw=_bytes(parsed), body=parsed)
 
     async def stream(self, body: JsonObject) -> AsyncGenerator[Chunk, None]:
         """Ask for a streamed answer; no wait, for its beginning or between two chunks, exceeds ``stream_timeout``."""
@@ -83,14 +85,6 @@ class LiteLLM:
 
             await close_litellm_async_clients()
             self._library.in_memory_llm_clients_cache.flush_cache()
-
-    def _check_provider(self, library: Any) -> None:
-        params = self._params
-        try:
-            library.get_llm_provider(params.model, params.custom_llm_provider, params.api_base, params.api_key)
-        except Exception:  # noqa: BLE001 - whatever it is, the model cannot be asked
-            _log.error("LiteLLM knows no provider for %r (model_name %r)", params.model, self.name)
-            raise UpstreamError(REFUSED) from None
 
     def _arguments(self, body: JsonObject, *, stream: bool, limit: float) -> dict[str, Any]:
         """Return LiteLLM's keyword arguments: the entry's settings, the caller's fields, the entry's defaults."""
@@ -151,6 +145,19 @@ class LiteLLM:
 
 
 _LOST = frozenset({"ConnectError", "ReadError", "WriteError", "RemoteProtocolError", "ClientConnectorError"})
+
+
+def knows_provider(params: LiteLLMParams) -> bool:
+    """Whether LiteLLM has a provider for a model. Imports LiteLLM, which takes seconds the first time."""
+    return _knows(_load(), params)
+
+
+def _knows(library: Any, params: LiteLLMParams) -> bool:
+    try:
+        library.get_llm_provider(params.model, params.custom_llm_provider, params.api_base, params.api_key)
+    except Exception:  # noqa: BLE001 - whatever it is, the model cannot be asked
+        return False
+    return True
 
 
 def _load() -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from proxy.grounding.errors import NotFound
+from proxy.grounding.errors import no_such_model
 from proxy.upstream.litellm_adapter import LiteLLM
 from proxy.upstream.passthrough import Connections, PassThrough
 
@@ -35,15 +35,13 @@ class UpstreamSet:
         """Return the deployment whose turn it is. Raises ``NotFound`` (404) for a name that is not in the list."""
         turns = self._turns.get(model_name)
         if turns is None:
-            message = f"The model `{model_name}` does not exist or you do not have access to it."
-            raise NotFound(message, param="model", code="model_not_found")
+            raise no_such_model(model_name)
         return next(turns)
 
     async def warm(self) -> None:
         """Load what the first call would wait for. Raises ``UpstreamError`` when a provider is not known."""
         for upstream in self._all:
-            if isinstance(upstream, LiteLLM):
-                await upstream.warm()
+            await upstream.warm()
 
     async def close(self) -> None:
         """Free every connection."""

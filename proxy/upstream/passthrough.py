@@ -60,7 +60,6 @@ STALE_WITHIN = 1.0
 BROKE_OFF = "The model's answer broke off."
 
 _LARGE = 1024 * 1024
-_SHOWN_HEADERS = frozenset({"content-type", "openai-processing-ms", "openai-version", "x-request-id"})
 
 
 class Connections:
@@ -115,7 +114,7 @@ class PassThrough:
             raw = await _read(response)
             parsed = parse_object(raw)
             raise_if_error(parsed, self._secrets)
-            return Answer(raw=raw, body=parsed, headers=_shown(response))
+            return Answer(raw=raw, body=parsed)
 
     async def stream(self, body: JsonObject) -> AsyncGenerator[Chunk, None]:
         """Ask for a streamed answer; no wait, for its head or between two pieces, exceeds ``stream_timeout``.
@@ -133,6 +132,9 @@ class PassThrough:
                     yield chunk
             if not spoke:
                 raise UpstreamError(BROKEN)
+
+    async def warm(self) -> None:
+        """Nothing to load: connections open with the first call."""
 
     async def close(self) -> None:
         """Close the connections, unless they are shared: then their owner does."""
@@ -308,8 +310,3 @@ def _headers(params: LiteLLMParams) -> CIMultiDict[str]:
         headers["OpenAI-Organization"] = params.organization
     headers.update(params.extra_headers)
     return headers
-
-
-def _shown(response: aiohttp.ClientResponse) -> dict[str, str]:
-    """Return the headers that callers may see, names in lower case."""
-    return {name.lower(): value for name, value in response.headers.items() if name.lower() in _SHOWN_HEADERS}

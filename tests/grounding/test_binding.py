@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.grounding.binding import MAX_SENTENCES, single_sentences
+from proxy.grounding.binding import SENTENCES, evidence_for
 from proxy.grounding.types import Window
 
 CAPITALS = "London is the capital of UK. Tokyo is the capital of Japan."
@@ -21,6 +21,12 @@ def window_of(text, start=0, source=0):
     return Window(source=source, start=start, end=start + len(text), text=text)
 
 
+def alone(claim, windows):
+    """The sentences that are judged without their windows; none when the windows count."""
+    chosen = evidence_for(claim, windows)
+    return [] if set(windows) & set(chosen) else chosen
+
+
 @pytest.mark.parametrize(
     ("claim", "source"),
     [
@@ -33,11 +39,18 @@ def window_of(text, start=0, source=0):
         ("Anna Berg works in Cork.", CITIES),
         ("The fee in London is $20.", FEES),
         ("London is the capital of Japan.", CAPITALS),
+        ("the capital of japan is london", CAPITALS),
+        ("What is the capital of Japan? london", CAPITALS),
+        ("What is the capital of Japan? Sorry, london.", CAPITALS),
+        ("Did you know the capital of Japan is London?", CAPITALS),
+        ('{"answer": "The capital of Japan is London."}', CAPITALS),
+        ("The capital of Japan is Lon\u200bdon.", CAPITALS),
+        ("The cap\u00adital of Japan is London.", CAPITALS),
     ],
 )
-def test_a_swapped_fact_is_judged_by_single_sentences(claim, source):
+def test_a_swapped_fact_is_judged_by_alone(claim, source):
     """A right value with the wrong subject must be supported by one sentence, not by two."""
-    assert single_sentences(claim, [window_of(source)])
+    assert alone(claim, [window_of(source)])
 
 
 @pytest.mark.parametrize(
@@ -66,19 +79,19 @@ def test_a_swapped_fact_is_judged_by_single_sentences(claim, source):
 )
 def test_an_honest_claim_keeps_its_windows(claim, source):
     """Word for word, paraphrased, joined, listed, carried by a pronoun or simply absent: no mixture is suspected."""
-    assert single_sentences(claim, [window_of(source)]) == []
+    assert alone(claim, [window_of(source)]) == []
 
 
 def test_a_pronoun_may_stand_for_the_missing_name():
     """A sentence about "it" says of the name before it what the claim says."""
     source = "Tokyo is the capital of Japan. It has 14 million people and lies in Asia."
-    assert single_sentences("Tokyo has 14 million people.", [window_of(source)]) == []
+    assert alone("Tokyo has 14 million people.", [window_of(source)]) == []
 
 
 def test_the_nearest_sentences_come_first_and_are_few():
     """Sentences are ordered by the words they share with the claim, and capped."""
-    found = single_sentences("Anna Berg works in Cork.", [window_of(CITIES + " The sky is blue.")])
-    assert len(found) == MAX_SENTENCES
+    found = alone("Anna Berg works in Cork.", [window_of(CITIES + " The sky is blue.")])
+    assert len(found) == SENTENCES
     assert [window.text for window in found[:2]] == ["Anna Berg works in Oslo.", "Cara Doyle works in Cork."]
     assert not any("sky" in window.text for window in found)
 
@@ -89,7 +102,7 @@ def test_spans_are_those_of_the_source_and_windows_may_overlap():
     source = filler * 3 + CAPITALS + " " + filler
     start = len(filler) * 2
     windows = [window_of(source[start:], start, 5), window_of(source[start + len(filler) :], start + len(filler), 5)]
-    found = single_sentences("The capital of Japan is London.", windows)
+    found = alone("The capital of Japan is London.", windows)
     assert [window.text for window in found].count("London is the capital of UK.") == 1
     assert all(window.source == 5 and source[window.start : window.end] == window.text for window in found)
 
@@ -97,5 +110,17 @@ def test_spans_are_those_of_the_source_and_windows_may_overlap():
 def test_facts_of_two_sources_are_not_mixed():
     """The exchanged value may stand in another source."""
     one, other = (part.strip() + "." for part in CAPITALS.rstrip(".").split("."))
-    found = single_sentences("The capital of Japan is London.", [window_of(one), window_of(other, source=1)])
-    assert {window.source for window in found} == {0, 1}
+    windows = [window_of(f"{one} See below.", source=0), window_of(f"{other} See above.", source=1)]
+    found = alone("The capital of Japan is London.", windows)
+    assert {window.text for window in found} >= {one, other}
+
+
+def test_the_nearest_sentences_are_judged_beside_their_windows():
+    """A claim that repeats part of one sentence is put to that sentence too, and nothing is put twice."""
+    window = window_of(f"Fees. {PLANS} Write to us. Call us. We are here.")
+    chosen = evidence_for("The Pro plan costs $20.", [window])
+    assert chosen[0] == window
+    assert chosen[1].text == "The Pro plan costs $20 a month."
+    assert len(chosen) == len(set(chosen)) <= SENTENCES + 1
+    single = window_of("The Pro plan costs $20 a month.")
+    assert evidence_for("The Pro plan costs $20.", [single]) == [single]

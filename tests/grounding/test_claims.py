@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from unicodedata import category
 
 import pytest
 from hypothesis import given, settings
@@ -111,8 +112,9 @@ def test_claims_are_stretches_of_the_answer(text, query):
     claims = split_claims(text, query=query)
     assert [claim.index for claim in claims] == list(range(len(claims)))
     assert all(claim.text == text[claim.start : claim.end] == claim.text.strip() for claim in claims)
-    words = [segment for segment in cut(text) if any(character.isalnum() for character in segment)]
-    assert [claim.text for claim in claims] == words
+    says = [segment for segment in cut(text) if any(c.isalnum() or category(c) == "So" for c in segment)]
+    assert set(says) <= {claim.text for claim in claims}
+    assert all(any(c.isalnum() or category(c)[0] == "S" for c in claim.text) for claim in claims)
 
 
 ADVERSARIAL = {
@@ -271,7 +273,43 @@ KINDS = [
 @pytest.mark.parametrize(("kind", "text"), KINDS)
 def test_only_what_asserts_something_is_judged(kind, text):
     """Greetings, fillers, questions back and abstentions are not judged; whatever asserts something else is."""
-    assert kind_of(text) is kind
+    query = "Which plan is cheapest, what is its price or fee, is breakfast included; does my bank account or card work"
+    assert kind_of(text, query=query) is kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Why do you ask when the capital is obviously london?",
+        "Who told you tokyo lost its capital status to london?",
+        "Would you like to visit london, the capital of japan?",
+        "Have you visited london the japanese capital?",
+        "Should I say london?",
+        "I don't know why london became the capital of japan.",
+        "I'm not sure anyone doubts london.",
+        "I cannot help loving london the japanese capital.",
+        "The document doesn't say tokyo lost to london.",
+        "No information on when london replaced tokyo.",
+        "london not in the text",
+        "I don't know lon\u200bdon.",
+        "Hello london!",
+        "🇬🇧",
+        "✅",
+        "❌",
+    ],
+)
+def test_nothing_new_can_be_said_without_being_judged(text):
+    """However it is phrased, what the question does not say itself is no abstention, question back or courtesy."""
+    [claim] = split_claims(text, query="What is the capital of Japan?")
+    assert claim.kind is ClaimKind.ASSERTION
+
+
+@pytest.mark.parametrize(
+    "text", ["I don't know what the capital of Japan is.", "No information about Japan's capital."]
+)
+def test_an_abstention_may_repeat_the_question(text):
+    """Naming what was asked for asserts nothing."""
+    assert kind_of(text, query="What is the capital of Japan?") is ClaimKind.ABSTENTION
 
 
 @pytest.mark.parametrize(
@@ -310,8 +348,8 @@ def test_sure_is_an_answer_to_yes_or_no(text):
 def test_a_number_is_known_only_as_a_whole():
     """5 is new to a query that says 15 or 2025."""
     text = "I don't know the fee of 5 dollars."
-    assert kind_of(text, query="Is it 15 in 2025?") is ClaimKind.ASSERTION
-    assert kind_of(text, query="Is it 5?") is ClaimKind.ABSTENTION
+    assert kind_of(text, query="Is the fee 15 dollars in 2025?") is ClaimKind.ASSERTION
+    assert kind_of(text, query="Is the fee 5 dollars?") is ClaimKind.ABSTENTION
 
 
 @unhurried

@@ -57,7 +57,7 @@ async def test_the_reply_comes_back_as_it_was():
     """A supported answer passes, and the very reply is handed on."""
     upstream = Upstream(GOOD)
     done = await run(upstream)
-    assert (done.reply, done.scored, done.blocked, upstream.asked) == ([GOOD], True, frozenset(), 1)
+    assert (done.reply, len(done.parts), done.blocked, upstream.asked) == ([GOOD], 1, frozenset(), 1)
     assert [verdict.outcome for verdict in done.verdicts] == [Outcome.PASSED]
     assert others() == set()
 
@@ -88,7 +88,7 @@ async def test_what_is_settled_beforehand_needs_no_scorer(keys, context, outcome
     """With both checks off or no source the model is asked without scoring, or not asked at all."""
     upstream = Upstream(BAD)
     done = await run(upstream, FullScorer(), context, **keys)
-    assert ([verdict.outcome for verdict in done.verdicts], done.scored) == ([outcome], False)
+    assert ([verdict.outcome for verdict in done.verdicts], done.parts) == ([outcome], ())
     assert (upstream.asked, done.reply, done.parts) == (asked, [BAD] if asked else None, ())
     assert done.blocked == frozenset()
 
@@ -117,15 +117,14 @@ async def test_what_the_model_raises_passes_through_and_leaves_nothing(error):
 
 
 async def test_a_fault_in_preparing_leaves_nothing():
-    """When sources cannot be cut, the error comes out; when the model fails too, the model's does."""
+    """When sources cannot be cut, that is a failed score; when the model fails too, the model's error comes out."""
     error = ScoringError("no tokenizer")
 
     class Broken(OverlapScorer):
         def token_spans(self, text):
             raise error
 
-    with pytest.raises(ScoringError):
-        await run(Upstream(GOOD), Broken())
+    assert (await run(Upstream(GOOD), Broken())).verdicts[0].reasons == ("scorer_error",)
     with pytest.raises(UpstreamError):
         await run(Upstream(error=UpstreamError("down")), Broken())
     assert others() == set()
@@ -203,16 +202,16 @@ def test_a_stage_adds_up_and_counts_failures():
 
 def test_a_settled_verdict_blocks_no_choice():
     """What stood before any answer names no choices."""
-    assert Exchanged(reply=None, parts=(), verdicts=(), scored=False).blocked == frozenset()
+    assert Exchanged(reply=None, parts=(), verdicts=()).blocked == frozenset()
 
 
 # --- an answer that is already there ------------------------------------------------------------------------------
 
 
-async def check(text, scorer=None, context=CONTEXT, meter=None, seconds=30.0, **keys):
+async def check(text, scorer=None, context=CONTEXT, meter=None, **keys):
     """Assess this answer."""
     assessor, policy = Assessor(scorer or OverlapScorer()), Policy.model_validate(keys)
-    return await assess(assessor, policy, context, AnswerPart(text=text), meter or Meter(), request_seconds=seconds)
+    return await assess(assessor, policy, context, AnswerPart(text=text), meter or Meter())
 
 
 async def test_an_answer_is_judged_without_a_model():
@@ -232,7 +231,22 @@ async def test_a_check_is_settled_or_refused_beforehand():
         await check(GOOD, FullScorer())
 
 
-async def test_a_check_has_the_requests_time():
+async def test_a_check_has_the_requests_time(monkeypatch):
     """A check allows the whole request its time and not each claim the policy's."""
     assert (await check(GOOD, SlowScorer(0.05), timeout_ms=1)).outcome is Outcome.PASSED
-    assert (await check(GOOD, SlowScorer(60), timeout_ms=60_000, seconds=0.05)).reasons == ("scorer_error",)
+    monkeypatch.setattr("proxy.guard.assess.REQUEST_SECONDS", 0.05)
+    assert (await check(GOOD, SlowScorer(60), timeout_ms=60_000)).reasons == ("scorer_error",)
+
+
+class Unready(OverlapScorer):
+    """Cannot even cut a text."""
+
+    def token_spans(self, text):
+        """Fail."""
+        raise ScoringError(text[:0])
+
+
+@pytest.mark.parametrize(("said", "outcome"), [("block", Outcome.BLOCKED), ("pass", Outcome.UNSCORED)])
+async def test_a_scorer_that_fails_before_the_first_claim_follows_the_policy(said, outcome):
+    """Failing to prepare is failing to score: a verdict after the model has answered, and no exception."""
+    assert (await check(GOOD, Unready(), on_scorer_error=said)).outcome is outcome

@@ -326,6 +326,29 @@ async def test_an_edit_shows_within_two_seconds(tmp_path):
         await watching
 
 
+def test_a_default_that_goes_is_a_failure(tmp_path):
+    """Deleting default.yaml while serving keeps the last good set and says so; it may come back."""
+    write(tmp_path, default="timeout_ms: 7")
+    store = store_of(tmp_path)
+    store.load()
+    (tmp_path / "default.yaml").unlink()
+    reload = store.refresh()
+    assert (reload.result, "is gone" in str(reload.problems[0])) == ("failure", True)
+    assert store.snapshot.policies["default"].timeout_ms == 7
+    write(tmp_path, default="timeout_ms: 8")
+    assert (store.refresh().result, store.snapshot.policies["default"].timeout_ms) == ("success", 8)
+
+
+def test_a_pipe_is_no_policy(tmp_path):
+    """Something that would wait for a writer is passed over, and edits are still seen."""
+    write(tmp_path, default="timeout_ms: 7")
+    store = store_of(tmp_path)
+    store.load()
+    os.mkfifo(tmp_path / "pipe.yaml")
+    write(tmp_path, default="timeout_ms: 8")
+    assert (store.refresh().result, store.snapshot.policies["default"].timeout_ms) == ("success", 8)
+
+
 GOOD = st.integers(1, 99).map(lambda number: f"timeout_ms: {number}")
 BAD = st.sampled_from(["timeout_ms: 0", "x: [", "", "extends: nobody", "stream: no", "- x"])
 EDITS = st.lists(
@@ -341,6 +364,7 @@ def test_the_snapshot_is_always_the_last_good_whole_set(edits):
         folder = Path(name)
         store = store_of(folder)
         expected = dict(store.load().policies)
+        default = False
         for edit in edits:
             for policy, text in edit.items():
                 (folder / f"{policy}.yaml").unlink(missing_ok=True)
@@ -352,7 +376,10 @@ def test_the_snapshot_is_always_the_last_good_whole_set(edits):
             except ConfigError:
                 assert result != "success"
             else:
-                expected = fresh
+                if default and not (folder / "default.yaml").exists():
+                    assert result != "success"  # a default that goes is not silently replaced by the built-in one
+                    continue
+                expected, default = fresh, (folder / "default.yaml").exists()
             assert dict(store.snapshot.policies) == expected
 
 

@@ -62,6 +62,11 @@ POLICIES: dict[str, dict[str, Any]] = {
 }
 
 
+def whole(premises: set[str]) -> set[str]:
+    """The premises that are no part of another: the windows, without the sentences that are asked about besides."""
+    return {one for one in premises if not any(one in other for other in premises - {one})}
+
+
 class MarkScorer(OverlapScorer):
     """A claim with UNSUPPORTED in it is not grounded, one with ASIDE not relevant; all others are both.
 
@@ -210,8 +215,10 @@ class World:
         return request
 
     def metric(self, name: str, **labels: str) -> float:
-        """The sum of the metric's series that have these labels, 0 when there are none."""
-        families = text_string_to_metric_families(self.http.get(f"{self.admin}/metrics").text)
+        """The sum of the metric's series that have these labels, 0 when there are none; fails for no such metric."""
+        families = list(text_string_to_metric_families(self.http.get(f"{self.admin}/metrics").text))
+        known = tuple(family.name for family in families)
+        assert name.removesuffix("_total").startswith(known), f"no metric {name}"
         samples = (sample for family in families for sample in family.samples if sample.name == name)
         return sum(sample.value for sample in samples if labels.items() <= sample.labels.items())
 

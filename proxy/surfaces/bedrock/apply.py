@@ -37,27 +37,17 @@ _UNCHARGED = (
 
 @dataclass
 class _Content:
-    """The request's text, by what it is for."""
+    """The request's text, by what it is for. ``answer`` are the blocks without a qualifier and the guarded ones."""
 
     sources: list[str] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)
-    plain: list[str] = field(default_factory=list)
-    guarded: list[str] = field(default_factory=list)
-
-    @property
-    def answer(self) -> str:
-        """The text to judge: the blocks marked guard_content, or else those without a qualifier."""
-        return "\n".join(self.guarded or self.plain)
+    answer: list[str] = field(default_factory=list)
+    total: int = 0
 
     @property
     def judged(self) -> int:
         """Characters of the answer's blocks."""
-        return sum(map(len, self.guarded or self.plain))
-
-    @property
-    def total(self) -> int:
-        """Characters of all blocks."""
-        return sum(len(text) for texts in (self.sources, self.queries, self.plain, self.guarded) for text in texts)
+        return sum(map(len, self.answer))
 
 
 class ApplyGuardrail:
@@ -73,16 +63,16 @@ class ApplyGuardrail:
         output = _one_of(body, "source", ("INPUT", "OUTPUT")) == "OUTPUT"
         full = _one_of(body, "outputScope", ("INTERVENTIONS", "FULL"), default="INTERVENTIONS") == "FULL"
         content = _read(body.get("content"))
-        context = GroundingContext(
-            sources=tuple(Source(text=text) for text in content.sources if text.strip()),
-            query="\n".join(text for text in content.queries if text.strip()) or None,
-        )
+        context = GroundingContext.of((Source(text=text) for text in content.sources), "\n".join(content.queries))
         call.ledger.source_chars, call.ledger.query_chars = context.source_chars, len(context.query or "")
-        call.ledger.answer_chars = len(content.answer)
+        call.ledger.answer_chars = content.judged
         verdict = Verdict(outcome=Outcome.UNCHECKED)
         if output:
+            if not content.answer:
+                message = "content has no text to check: a block without qualifiers, or with guard_content."
+                raise CallerError(message, param="content")
             enforce_limits(policy, context)
-            part = AnswerPart(text=content.answer)
+            part = AnswerPart(text="\n".join(content.answer))
             verdict = await assess(self._services.assessor, policy, context, part, call.ledger.meter)
         call.ledger.verdicts = (verdict,)
         milliseconds = round(call.ledger.meter.total() * 1000)
@@ -112,14 +102,13 @@ def _read(content: Any) -> _Content:
     found = _Content()
     for at, block in enumerate(content):
         text, qualifiers = _text_block(block, f"content[{at}]")
+        found.total += len(text)
         if "grounding_source" in qualifiers:
             found.sources.append(text)
         if "query" in qualifiers:
             found.queries.append(text)
-        if "guard_content" in qualifiers and not {"grounding_source", "query"} & set(qualifiers):
-            found.guarded.append(text)
-        if not qualifiers:
-            found.plain.append(text)
+        if not {"grounding_source", "query"} & set(qualifiers):
+            found.answer.append(text)
     return found
 
 

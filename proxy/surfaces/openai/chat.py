@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.responses import Response
 
-from proxy.grounding.errors import CallerError, NotFound
+from proxy.grounding.errors import CallerError, no_such_model
 from proxy.guard.assess import enforce_limits
 from proxy.guard.exchange import exchange
 from proxy.guard.trace import trace_of
@@ -75,8 +75,9 @@ class Chat:
 
     async def model(self, call: Call) -> Response:
         """Answer ``GET /v1/models/{id}``."""
-        self._model(call.path["id"], call.policies[call.caller.policy])
-        return json_response(200, _model(call.path["id"]))
+        name = call.path["id"]
+        self._require_model(name, call.policies[call.caller.policy])
+        return json_response(200, _model(name))
 
     def _read(self, call: Call) -> ChatRequest:
         body = parse_object(call.body)
@@ -86,14 +87,14 @@ class Chat:
         if not isinstance(name, str):
             message = "model must be a string."
             raise CallerError(message, param="model")
-        upstream = self._model(name, policy)
+        self._require_model(name, policy)
         call.ledger.model = name
         context, forward = read_context(body, policy)
         call.ledger.source_chars, call.ledger.query_chars = context.source_chars, len(context.query or "")
         enforce_limits(policy, context)
         options = body.get("stream_options")
         asked = ChatRequest(
-            upstream=upstream,
+            upstream=self._services.models.get(name),
             body=forward,
             context=context,
             policy=policy,
@@ -105,11 +106,10 @@ class Chat:
         call.ledger.stream = asked.stream
         return asked
 
-    def _model(self, name: str, policy: Policy) -> Upstream:
+    def _require_model(self, name: str, policy: Policy) -> None:
+        """Raise ``NotFound`` for a model that is not there or not for this caller."""
         if name not in self._services.models.names() or not policy.allows_model(name):
-            message = f"The model `{name[:128]}` does not exist or you do not have access to it."
-            raise NotFound(message, param="model", code="model_not_found")
-        return self._services.models.get(name)
+            raise no_such_model(name)
 
     async def _exchange(
         self,
@@ -178,7 +178,7 @@ def _streamed_body(call: Call, asked: ChatRequest, done: Exchanged[list[Chunk]],
 
 def _cleaner(asked: ChatRequest, done: Exchanged[Any]) -> render.Clean:
     """What is judged is also stripped; what the policy leaves unchecked passes as it came."""
-    if not done.scored:
+    if not done.parts:
         return lambda body: body
     return lambda body: clean(body, asked.policy, holder="delta" if asked.stream else "message")
 
@@ -186,10 +186,13 @@ def _cleaner(asked: ChatRequest, done: Exchanged[Any]) -> render.Clean:
 def _wants_trace(value: Any) -> bool:
     if value is None:
         return False
-    wanted = value.get("trace", "disabled") if isinstance(value, dict) else None
-    if wanted not in ("enabled", "disabled"):
-        message = 'guardrail must be an object such as {"trace": "enabled"}.'
+    if not isinstance(value, dict) or set(value) - {"trace"}:
+        message = 'guardrail must be {"trace": "enabled"} or {"trace": "disabled"}; it has no other field.'
         raise CallerError(message, param="guardrail")
+    wanted = value.get("trace", "disabled")
+    if wanted not in ("enabled", "disabled"):
+        message = 'guardrail.trace must be "enabled" or "disabled".'
+        raise CallerError(message, param="guardrail.trace")
     return bool(wanted == "enabled")
 
 

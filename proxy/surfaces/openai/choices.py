@@ -8,6 +8,7 @@ tokens) passes.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,20 +26,25 @@ CALLS = frozenset({"tool_calls", "function_call"})
 REASONING = frozenset({"reasoning", "reasoning_content", "reasoning_details", "reasoning_text", "thinking",
                        "thinking_blocks", "reasoning_summary"})  # fmt: skip
 IMAGES = frozenset({"images", "image", "audio", "video"})
-_MESSAGE = frozenset({"role", "content", "refusal", "annotations", "name"}) | CALLS | REASONING | IMAGES
-_CHOICE = frozenset({"index", "finish_reason", "logprobs", "stop_reason", "native_finish_reason",
-                     "matched_stop", "content_filter_results", "content_filter_result", "token_ids"})  # fmt: skip
-_ANSWER = frozenset({"id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier",
-                     "provider", "prompt_filter_results", "obfuscation", "x_groq", "citations",
-                     "search_results"})  # fmt: skip
+# Judged or ruled on elsewhere, or reviewed: annotations, citations and search results name what a provider looked up,
+# and leave with the answer they belong to. Everything else is looked at, whatever its name.
+_MESSAGE = frozenset({"content", "annotations"}) | CALLS | REASONING | IMAGES
+_CHOICE = frozenset({"logprobs"})
+_ANSWER = frozenset({"id", "choices", "provider", "obfuscation", "citations", "search_results"})
+_KEPT = _MESSAGE | {"role", "refusal"}  # in a stream any string may be a piece of text: these are known to be none
+_FRAME = frozenset({"index", "finish_reason"})
 _SPOKEN = frozenset({"content", "refusal"})
 _TEXT_PARTS = frozenset({"text", "output_text"})
+_PART = frozenset({"type", "text", "annotations"})
+_TOKENS = frozenset({"content", "refusal"})
+_TOKEN_FIELDS = frozenset({"token", "logprob", "bytes", "top_logprobs"})
+_SPECIAL = re.compile(rb"<[^<>\s]{1,40}>")
 _LONGEST_TOKEN = 64
 
 
 def parts_of(answer: JsonObject) -> list[AnswerPart]:
     """Each choice of a whole answer, for the guard. Raises ``UpstreamError`` for an answer that holds none."""
-    odd = bool(_undeclared(answer, _ANSWER))
+    odd = _odd(answer)
     return _some(
         [
             _part(index_of(choice, at), _without(choice, "message"), _object(choice, "message"), odd=odd)
@@ -57,10 +63,16 @@ def parts_of_stream(chunks: Iterable[JsonObject]) -> list[AnswerPart]:
             whole, message = joined.setdefault(index_of(choice, at), (_Joined(), _Joined()))
             whole.add(_without(choice, "delta"))
             message.add(_object(choice, "delta"))
-    odd = bool(_undeclared(around.fields(), _ANSWER))
+    odd = _odd(around.fields())
     return _some(
         [_part(index, whole.fields(), message.fields(), odd=odd) for index, (whole, message) in sorted(joined.items())]
     )
+
+
+def _odd(around: JsonObject) -> bool:
+    """Whether there is text around the choices. An id may be long, but not a sentence."""
+    identity = around.get("id")
+    return bool(_undeclared(around, _ANSWER)) or (isinstance(identity, str) and " " in identity.strip())
 
 
 def clean(body: JsonObject, policy: Policy, *, holder: str) -> JsonObject:
@@ -76,7 +88,7 @@ def clean(body: JsonObject, policy: Policy, *, holder: str) -> JsonObject:
         cleaned = [_clean_choice(choice, strip, holder) if isinstance(choice, dict) else choice for choice in choices]
         if any(new is not old for new, old in zip(cleaned, choices, strict=True)):
             body = {**body, "choices": cleaned}
-    return _less(body, strip.undeclared(body, _ANSWER))
+    return _less(body, strip.undeclared(body, _ANSWER | {"object", "model"}))
 
 
 def _some(parts: list[AnswerPart]) -> list[AnswerPart]:
@@ -135,7 +147,7 @@ class _Joined:
 
 def _appended(pieces: list[Any], *, spoken: bool) -> Any:
     if all(isinstance(piece, str) for piece in pieces):
-        return "".join(pieces if spoken else dict.fromkeys(pieces))
+        return "".join(pieces) if spoken else " ".join(dict.fromkeys(pieces))
     if all(isinstance(piece, list) for piece in pieces):
         items = [item for piece in pieces for item in piece]
         return items if spoken or len(items) == 1 else [_appended(items, spoken=False)]
@@ -150,32 +162,37 @@ def _appended(pieces: list[Any], *, spoken: bool) -> Any:
 def _part(index: int, choice: JsonObject, message: JsonObject, *, odd: bool) -> AnswerPart:
     """One choice. ``choice`` is without what holds its message; ``odd``: there is unknown text around the choices."""
     carries: set[Carried] = set()
-    text, other = _content(message.get("content"))
-    if other or any(message.get(name) for name in IMAGES):
+    text, others, odd_part = _content(message.get("content"))
+    calls = [message[name] for name in CALLS if message.get(name)]
+    refusal = message.get("refusal")
+    spoken = _MESSAGE | {"refusal"} if isinstance(refusal, str) else _MESSAGE
+    if others or any(message.get(name) for name in IMAGES):
         carries.add("images")
-    if any(message.get(name) for name in CALLS):
+    if calls:
         carries.add("tool_calls")
     if any(message.get(name) for name in REASONING):
         carries.add("reasoning")
-    if odd or _undeclared(message, _MESSAGE) or _undeclared(choice, _CHOICE):
+    odd = odd or odd_part or any(isinstance(call, str) for call in calls)
+    if odd or _undeclared(message, spoken) or _undeclared(choice, _CHOICE):
         carries.add("default")
-    refusal = message.get("refusal")
     return AnswerPart(
         index=index, text=text, refusal=refusal if isinstance(refusal, str) else "", carries=frozenset(carries)
     )
 
 
-def _content(content: Any) -> tuple[str, bool]:
-    """The text of a message's content, and whether it holds anything else."""
-    if isinstance(content, str):
-        return content, False
-    texts, other = [], False
-    for part in content if isinstance(content, list) else []:
-        if isinstance(part, dict) and part.get("type") in _TEXT_PARTS and isinstance(part.get("text"), str):
-            texts.append(part["text"])
-        else:
-            other = True
-    return "".join(texts), other or isinstance(content, dict)
+def _content(content: Any) -> tuple[str, bool, bool]:
+    """The text of a message's content, whether it holds anything else, and whether a text part says more beside."""
+    if content is None or isinstance(content, str):
+        return content or "", False, False
+    if not isinstance(content, list):
+        return "", True, False
+    texts = [part for part in content if _is_text(part)]
+    beside = any(_undeclared(part, _PART) for part in texts)
+    return "".join(part["text"] for part in texts), len(texts) < len(content), beside
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") in _TEXT_PARTS and isinstance(part.get("text"), str)
 
 
 def holds_text(value: Any) -> bool:
@@ -183,6 +200,8 @@ def holds_text(value: Any) -> bool:
     if isinstance(value, str):
         value = value.strip()
         return len(value) > _LONGEST_TOKEN or not value.isascii() or any(character.isspace() for character in value)
+    if isinstance(value, list) and sum(isinstance(item, str) for item in value) > 1:
+        return True  # several strings make a sentence, whatever each is
     return any(holds_text(item) for item in _inside(value))
 
 
@@ -225,24 +244,50 @@ def _clean_choice(choice: JsonObject, strip: _Strip, holder: str) -> JsonObject:
     result = choice
     for name in ("message", "delta"):
         said = choice.get(name)
-        if isinstance(said, dict) and (gone := strip.reasoning(said) | strip.undeclared(said, _MESSAGE)):
+        if not isinstance(said, dict):
+            continue
+        thoughts = strip.reasoning(said)
+        if gone := thoughts | strip.undeclared(said, _KEPT):
             result = {**result, name: _less(said, gone)}
-    result = _less(result, strip.undeclared(choice, _CHOICE | {holder}))
-    logprobs = choice.get("logprobs")
-    if (released := _without_alternatives(logprobs)) is not logprobs:
-        result = {**result, "logprobs": released}
-    return result
+        if thoughts:  # their tokens are among the log-probabilities
+            result = {**_less(result, {"token_ids"}), "logprobs": None}
+    result = _less(result, strip.undeclared(choice, _CHOICE | _FRAME | {holder}))
+    logprobs = result.get("logprobs")
+    released = _released_logprobs(logprobs, _object(choice, holder))
+    return result if released is logprobs else {**result, "logprobs": released}
 
 
-def _without_alternatives(logprobs: Any) -> Any:
-    """Log-probabilities without ``top_logprobs``: the tokens not chosen are text that nobody judged."""
-    if not isinstance(logprobs, dict):
+def _released_logprobs(logprobs: Any, said: JsonObject) -> JsonObject | None:
+    """Log-probabilities of what is released: None when their tokens spell anything else than what is said here.
+
+    ``top_logprobs`` go: the tokens not chosen are text that nobody judged.
+    """
+    if not isinstance(logprobs, dict) or not _TOKENS.issuperset(logprobs):
+        return None
+    for name, tokens in logprobs.items():
+        if tokens and not _spells(tokens, said.get(name)):
+            return None
+    return _without_alternatives(logprobs)
+
+
+def _spells(tokens: Any, text: Any) -> bool:
+    """Whether tokens are those of ``text``; a last special token, as some servers send, may follow."""
+    if not isinstance(tokens, list) or not all(isinstance(token, dict) for token in tokens):
+        return False
+    try:
+        pieces = [bytes(token["bytes"]) if token.get("bytes") else str(token["token"]).encode() for token in tokens]
+    except (KeyError, TypeError, ValueError):
+        return False
+    while pieces and _SPECIAL.fullmatch(pieces[-1]):
+        pieces.pop()
+    shown = all(_TOKEN_FIELDS.issuperset(token) for token in tokens)
+    return shown and b"".join(pieces).strip() == str(text or "").encode("utf-8", "replace").strip()
+
+
+def _without_alternatives(logprobs: JsonObject) -> JsonObject:
+    if not any(token.get("top_logprobs") for tokens in logprobs.values() for token in tokens or ()):
         return logprobs
-    result = dict(logprobs)
-    for name in ("content", "refusal"):
-        tokens = logprobs.get(name)
-        if isinstance(tokens, list) and any(isinstance(token, dict) and token.get("top_logprobs") for token in tokens):
-            result[name] = [{**token, "top_logprobs": []} if isinstance(token, dict) else token for token in tokens]
-    if isinstance(logprobs.get("top_logprobs"), list):
-        result["top_logprobs"] = None  # the older shape, still sent by some servers
-    return result if any(result[name] is not logprobs[name] for name in result) else logprobs
+    return {
+        name: tokens and [{**token, "top_logprobs": []} if token.get("top_logprobs") else token for token in tokens]
+        for name, tokens in logprobs.items()
+    }

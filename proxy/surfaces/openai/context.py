@@ -36,11 +36,8 @@ def read_context(body: JsonObject, policy: Policy) -> tuple[GroundingContext, Js
     reader = _Reader(policy, _suffix(body.get(CONFIG_FIELD)))
     forward["messages"] = [reader.message(at, message) for at, message in enumerate(_messages(body))]
     sources, query = _grounding_field(body.get("grounding"))
-    context = GroundingContext(
-        sources=tuple(source for source in (*reader.sources, *sources) if source.text.strip()),
-        query=query or reader.query or (reader.last_user if policy.query == "last_user" else None) or None,
-    )
-    return context, forward
+    asked = query or reader.query or (reader.last_user if policy.query == "last_user" else None)
+    return GroundingContext.of((*reader.sources, *sources), asked), forward
 
 
 def _suffix(config: Any) -> str | None:
@@ -50,6 +47,9 @@ def _suffix(config: Any) -> str | None:
     if not isinstance(config, dict):
         message = f"{CONFIG_FIELD} must be an object."
         raise CallerError(message, param=CONFIG_FIELD)
+    for unknown in set(config) - {"tagSuffix", "streamProcessingMode"}:
+        message = f"{CONFIG_FIELD}.{unknown[:64]} has no effect here: your key decides which policy applies."
+        raise CallerError(message, param=f"{CONFIG_FIELD}.{unknown[:64]}")
     return validate_suffix(config["tagSuffix"]) if "tagSuffix" in config else None
 
 
@@ -166,7 +166,7 @@ def _part(part: Any, path: str, marked: _Marks | None) -> Any:
     if isinstance(kind, str) and kind in _TYPED_PARTS:
         text = _string(part.get("text"), f"{path}.text")
         return _qualified(part, text, _TYPED_PARTS[kind], f"{path}.text", marked)
-    if kind in _TEXT_PARTS:
+    if kind in _TEXT_PARTS or isinstance(part.get("text"), str):
         text = _string(part.get("text"), f"{path}.text")
         stripped = marked.take(text, f"{path}.text") if marked else text
         return part if stripped == text else {**part, "text": stripped}

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from proxy.grounding.errors import GroundwardenError, Overloaded, UpstreamError
+from proxy.grounding.errors import GroundwardenError, UpstreamError
 from proxy.surfaces.base import retry_headers, to_json
 from proxy.surfaces.openai.choices import index_of
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 JsonObject = dict[str, Any]
 DONE = b"data: [DONE]\n\n"
+_MAX_TIME = 2**53  # what every JSON reader holds
 _BLANK_LINE = re.compile(rb"(\r\n|\n|\r(?!\n))(\r\n|\n|\r)\Z")
 CHAT, CHUNK = "chat.completion", "chat.completion.chunk"
 
@@ -68,7 +69,7 @@ def streamed(
         body = _ended(b"".join(_released(chunk, clean) for chunk in chunks if not chunk.done))
     if trace is not None:
         body += _event({**shape, "choices": [], "guardrail": trace})
-    done = next((chunk.raw for chunk in chunks if chunk.done and not blocked), DONE)
+    done = next((chunk.raw for chunk in chunks if chunk.done and not blocked and _only_data(chunk.raw)), DONE)
     return body + _ended(done)
 
 
@@ -100,7 +101,7 @@ def envelope(original: JsonObject, kind: str) -> JsonObject:
     return {
         "id": _name(original.get("id")) or f"chatcmpl-{uuid.uuid4().hex}",
         "object": kind,
-        "created": created if isinstance(created, int) else int(time.time()),
+        "created": created if type(created) is int and 0 <= created < _MAX_TIME else int(time.time()),
         "model": _name(original.get("model")),
         "choices": [],
     }
@@ -124,12 +125,15 @@ def blocked_error(policy: Policy, trace: JsonObject | None) -> tuple[int, JsonOb
     return 400, {"error": body} if trace is None else {"error": body, "guardrail": trace}
 
 
-_ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 404: "invalid_request_error"}
+_ERROR_TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "invalid_request_error",
+    429: "rate_limit_error",
+}
 
 
 def _error_type(raised: GroundwardenError) -> str:
-    if isinstance(raised, Overloaded):
-        return "rate_limit_error"
     fallback = "invalid_request_error" if raised.status < 500 else "server_error"  # noqa: PLR2004 - HTTP's classes
     return _ERROR_TYPES.get(raised.status, fallback)
 
@@ -152,10 +156,15 @@ def _blocked_events(shape: JsonObject, index: int, message: str) -> bytes:
 
 
 def _released(chunk: Chunk, clean: Clean) -> bytes:
+    """A chunk's own bytes, if they are its data and nothing else: comments, ids and event names are not judged."""
     if chunk.data is None:
-        return chunk.raw
+        return b""
     cleaned = clean(chunk.data)
-    return chunk.raw if cleaned is chunk.data else _event(cleaned)
+    return chunk.raw if cleaned is chunk.data and _only_data(chunk.raw) else _event(cleaned)
+
+
+def _only_data(event: bytes) -> bool:
+    return all(line.startswith(b"data:") for line in event.splitlines() if line)
 
 
 def _ended(events: bytes) -> bytes:
@@ -169,6 +178,9 @@ def _kept(body: JsonObject, blocked: frozenset[int]) -> list[tuple[int, JsonObje
     return [(index, choice) for index, choice in numbered if index not in blocked]
 
 
+_COUNTER = re.compile(r"[a-z][a-z_]{0,39}")
+
+
 def _event(chunk: JsonObject) -> bytes:
     return b"data: " + to_json(chunk) + b"\n\n"
 
@@ -176,7 +188,7 @@ def _event(chunk: JsonObject) -> bytes:
 def _numbers(value: Any) -> Any:
     """The numbers of a usage object; text in it, if any, is not copied into a block."""
     if isinstance(value, dict):
-        kept = {name: _numbers(item) for name, item in value.items()}
+        kept = {name: _numbers(item) for name, item in value.items() if _COUNTER.fullmatch(name)}
         return {name: item for name, item in kept.items() if item is not None}
     return value if isinstance(value, int | float) else None
 

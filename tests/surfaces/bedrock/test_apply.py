@@ -11,7 +11,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 from serving import Serving, passes_through
-from surfaces.support import ASIDE, BAD, GOOD, QUERY, SECRET, SOURCE, MarkScorer, World
+from surfaces.support import ASIDE, BAD, GOOD, QUERY, SECRET, SOURCE, MarkScorer, World, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -141,19 +141,22 @@ def test_several_sources_and_queries_are_joined(world: World, apply: Callable[..
     """All sources are used together, all queries make one, and all answer blocks are judged."""
     first, last = [text("S1.", "grounding_source"), text("Q1?", "query"), text(GOOD)], [text(BAD), text("Q2?", "query")]
     assert apply([*first, *CONTEXT, *last])["action"] == "GUARDRAIL_INTERVENED"
-    premises = {(pair.kind.value, pair.premise) for pair in world.scorer.asked}
-    assert premises == {("grounding", "S1."), ("grounding", SOURCE), ("relevance", f"Q1?\n{QUERY}\nQ2?")}
+    sources = {pair.premise for pair in world.scorer.asked if pair.kind.value == "grounding"}
+    queries = {pair.premise for pair in world.scorer.asked if pair.kind.value == "relevance"}
+    assert (whole(sources), queries) == ({"S1.", SOURCE}, {f"Q1?\n{QUERY}\nQ2?"})
 
 
-def test_guarded_blocks_are_the_answer_where_there_are_any(world: World, apply: Callable[..., Any]):
-    """With guard_content blocks those are judged, and blocks without qualifier are not."""
-    assert apply([*CONTEXT, text(BAD), text(GOOD, "guard_content")])["action"] == "NONE"
+def test_guarded_blocks_hide_no_plain_ones(world: World, apply: Callable[..., Any]):
+    """Blocks marked guard_content and blocks without a qualifier are both judged."""
+    assert apply([*CONTEXT, text(GOOD), text(GOOD, "guard_content")])["action"] == "NONE"
+    assert apply([*CONTEXT, text(BAD), text(GOOD, "guard_content")])["action"] == "GUARDRAIL_INTERVENED"
+    assert apply([*CONTEXT, text(GOOD), text(BAD, "guard_content")])["action"] == "GUARDRAIL_INTERVENED"
 
 
 def test_a_source_may_be_a_query_too(world: World, apply: Callable[..., Any]):
     """A block with both qualifiers is both, and guard_content beside them does not make it the answer."""
     apply([text(SOURCE, "grounding_source", "query", "guard_content"), text(GOOD)])
-    assert {pair.premise for pair in world.scorer.asked} == {SOURCE}
+    assert whole({pair.premise for pair in world.scorer.asked}) == {SOURCE}
     assert {pair.hypothesis for pair in world.scorer.asked} == {GOOD}
 
 

@@ -24,6 +24,7 @@ from surfaces.support import (
     everything,
     says,
     tag,
+    whole,
 )
 
 OUTCOME, GROUNDING, RELEVANCE = (f"x-groundwarden-{name}" for name in ("outcome", "grounding", "relevance"))
@@ -280,6 +281,49 @@ def test_a_block_through_the_openai_client(world: World):
     )
 
 
+ELSEWHERE = {
+    "refusal that is no string": {"message": {"refusal": {"text": "some words of it"}}},
+    "name": {"message": {"name": "some words of it"}},
+    "role": {"message": {"role": "some words of it"}},
+    "stop_reason": {"stop_reason": "some words of it"},
+    "finish_reason": {"finish_reason": "some words of it"},
+    "native_finish_reason": {"native_finish_reason": "some words of it"},
+    "content_filter_results": {"content_filter_results": {"why": "some words of it"}},
+}
+
+
+@pytest.mark.parametrize("where", ELSEWHERE)
+def test_text_in_a_known_field_is_no_metadata(world: World, where: str):
+    """A field that usually says little is looked at all the same: with text in it the answer is not released."""
+    reply = world.told(says(answer(choice(GOOD, **ELSEWHERE[where]))))
+    assert (reply.headers["x-groundwarden-outcome"], "some words" in reply.text) == ("blocked", False)
+
+
+@pytest.mark.parametrize("name", ["object", "model", "service_tier", "system_fingerprint", "usage", "x_groq"])
+def test_text_around_the_choices_is_no_metadata(world: World, name: str):
+    """So for the fields around the choices."""
+    reply = world.told(says({**answer(GOOD), name: {"note": "some words of it"}}))
+    assert (reply.headers["x-groundwarden-outcome"], "some words" in reply.text) == ("blocked", False)
+
+
+def test_reasoning_is_not_left_in_the_log_probabilities(world: World):
+    """Where reasoning is stripped, so are the log-probabilities and token ids, which would spell it."""
+    logprobs = {"content": [{"token": SECRET, "logprob": -1.0, "bytes": None, "top_logprobs": []}]}
+    thought = choice(GOOD, message={"reasoning_content": SECRET}, logprobs=logprobs, token_ids=[1, 2])
+    reply = world.told(says(answer(thought)))
+    assert (reply.headers["x-groundwarden-outcome"], SECRET in reply.text) == ("passed", False)
+    assert (reply.json()["choices"][0]["logprobs"], "token_ids" in reply.text) == (None, False)
+
+
+def test_a_bare_tick_is_an_answer(world: World):
+    """A sign that answers yes is judged like a word."""
+    reply = world.told(says(answer("✅ UNSUPPORTED")))
+    assert reply.headers["x-groundwarden-outcome"] == "blocked"
+    tick = world.told(says(answer("✅")))
+    assert json.loads(world.told(says(answer("✅")), guardrail={"trace": "enabled"}).text)["guardrail"]["claims"]
+    assert tick.status_code == 200
+
+
 TEXT = f"{SECRET} is said here in many words."
 PLANTED = {
     "content": choice(BAD + TEXT),
@@ -381,11 +425,53 @@ def test_reasoning_may_pass_or_block(world: World):
 
 def test_top_logprobs_are_emptied(world: World):
     """Log-probabilities of released text are released; the tokens that were not chosen are not."""
-    token = {"token": "The", "logprob": -0.25, "bytes": [84], "top_logprobs": [{"token": SECRET, "logprob": -9}]}
+    spelt = list(GOOD.encode())
+    token = {"token": GOOD, "logprob": -0.25, "bytes": spelt, "top_logprobs": [{"token": SECRET, "logprob": -9}]}
     reply = world.told(answer(choice(GOOD, logprobs={"content": [token], "refusal": None})))
     kept = {**token, "top_logprobs": []}
     assert reply.json()["choices"][0]["logprobs"] == {"content": [kept], "refusal": None}
     assert SECRET.encode() not in reply.content
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        {"content": [{"token": SECRET, "logprob": -1.0}]},
+        {"content": [{"token": GOOD, "logprob": -1.0, "note": SECRET}]},
+        {"content": [{"token": GOOD, "logprob": -1.0}], "alternatives": SECRET},
+        {"refusal": [{"token": SECRET, "logprob": -1.0}]},
+        {"tokens": [SECRET]},
+        SECRET,
+        [SECRET],
+    ],
+)
+def test_log_probabilities_of_anything_else_do_not_leave(world: World, logprobs: object):
+    """Log-probabilities are released where their tokens spell the released text, and else not."""
+    reply = world.told(says(answer(choice(GOOD, logprobs=logprobs))))
+    assert (reply.headers["x-groundwarden-outcome"], SECRET in reply.text) == ("passed", False)
+    special = {"content": [{"token": GOOD, "logprob": -1.0}, {"token": "<|eot_id|>", "logprob": -2.0}]}
+    assert world.told(says(answer(choice(GOOD, logprobs=special)))).json()["choices"][0]["logprobs"] == special
+
+
+@pytest.mark.parametrize("content", [42, True, {"text": "x"}, [{"type": "text", "text": GOOD, "more": TEXT}], [TEXT]])
+def test_content_that_cannot_be_read_does_not_leave(world: World, content: object):
+    """Content of another type, or with text beside its text, cannot be inspected and is blocked."""
+    reply = world.told(says(answer(choice(content))))
+    assert (reply.headers["x-groundwarden-outcome"], SECRET in reply.text) == ("blocked", False)
+
+
+@pytest.mark.parametrize("calls", [{"tool_calls": TEXT}, {"function_call": TEXT}, {"Reasoning": TEXT}])
+def test_prose_in_the_place_of_calls_does_not_leave(world: World, calls: dict[str, str]):
+    """A call is an object; a string in its place, or in a field that is only like a known one, is text."""
+    reply = world.told(says(answer(choice(GOOD, message=calls))))
+    assert (reply.headers["x-groundwarden-outcome"], SECRET in reply.text) == ("blocked", False)
+
+
+def test_names_of_counters_do_not_leave_a_block(world: World):
+    """Of the upstream's usage a block keeps counters with ordinary names."""
+    usage = {"prompt_tokens": 3, f"{SECRET} is London": 5, "details": {SECRET: 1, "cached_tokens": 2}}
+    reply = world.told(says({**answer(BAD), "usage": usage}))
+    assert reply.json()["usage"] == {"prompt_tokens": 3, "details": {"cached_tokens": 2}}
 
 
 ODD = [
@@ -430,7 +516,7 @@ def _asked_of_scorer(world: World) -> tuple[set[str], set[str]]:
     """The premises that the scorer was asked of: source texts, queries."""
     kinds = ("grounding", "relevance")
     sources, queries = ({pair.premise for pair in world.scorer.asked if pair.kind.value == kind} for kind in kinds)
-    return sources, queries
+    return whole(sources), queries
 
 
 def test_the_last_user_message_may_be_the_query(world: World):
@@ -508,9 +594,11 @@ def test_the_trace_explains_the_verdict(world: World):
         body["choices"][0]["message"]["content"][claim["start"] : claim["end"]] == claim["text"]
         for claim in trace["claims"]
     )
-    assert trace["claims"][1]["citations"] == [{"source": 0, "start": 0, "end": len(SOURCE), "score": 0.9124}]
+    assert {"source": 0, "start": 0, "end": len(SOURCE), "score": 0.9124} in trace["claims"][1]["citations"]
+    assert {"source": 0, "start": 29, "end": 59, "score": 0.9124} in trace["claims"][1]["citations"]
     [support] = trace["grounding_metadata"]["grounding_supports"]
-    assert (support["segment"]["text"], support["confidence_scores"]) == (GOOD, [0.9124])
+    assert (support["segment"]["text"], set(support["confidence_scores"])) == (GOOD, {0.9124})
+    assert len(support["grounding_chunk_indices"]) == len(support["confidence_scores"])
     assert "guardrail" not in world.asked.json
 
 

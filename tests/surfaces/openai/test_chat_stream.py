@@ -72,9 +72,7 @@ LINES = event("[DONE]")
 RAW = {
     "plain": b"".join(event(one) for one in spells(GOOD)) + LINES,
     "CRLF": b"".join(event(one, "\r\n") for one in spells(GOOD)) + event("[DONE]", "\r\n"),
-    "comments": b": hello\n\n" + b"".join(event(one) + b": ping\n\n" for one in spells(GOOD)) + LINES,
     "odd JSON": b'data:{"choices" : [ {"delta":{"content":"' + GOOD.encode() + b'"},"x":1e2} ], "y":1.00}\n\n' + LINES,
-    "names and ids": b"event: message\nid: 7\ndata: " + json.dumps(chunk(delta(GOOD))).encode() + b"\n\n" + LINES,
     "no space": b"".join(event(one) for one in spells(GOOD)) + b"data:[DONE]\n\n",
     "usage": b"".join(event(one) for one in [*spells(GOOD), chunk(usage=USAGE)]) + LINES,
     "obfuscation": b"".join(event({**one, "obfuscation": "aB3dE5" * 3}) for one in spells(GOOD)) + LINES,
@@ -95,6 +93,22 @@ def test_a_pass_replays_the_upstreams_bytes(world: World, raw: bytes):
     assert (reply.status_code, reply.headers[OUTCOME], reply.content) == (200, "passed", raw)
     assert reply.headers["content-type"].startswith("text/event-stream")
     assert world.asked.json["stream"] is True
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b": SECRET\n\n" + b"".join(event(one) + b": SECRET ping\n\n" for one in spells(GOOD)) + LINES,
+        b"event: SECRET\nid: SECRET\ndata: " + json.dumps(chunk(delta(GOOD))).encode() + b"\n\n" + LINES,
+        b"data: " + json.dumps(chunk(delta(GOOD))).encode() + b"\nretry: SECRET\n\nid: SECRET\n\n" + LINES,
+    ],
+)
+def test_what_is_beside_the_data_does_not_leave(world: World, raw: bytes):
+    """Comments, event names and ids are not judged, and a guarded stream is replayed without them."""
+    reply = _asked(world, Reply(headers=SSE, body=raw.replace(b"SECRET", SECRET.encode())))
+    assert (reply.headers[OUTCOME], SECRET.encode() in reply.content) == ("passed", False)
+    spoken = [json.loads(line[5:]) for line in reply.text.split("\n\n") if line.startswith("data: {")]
+    assert "".join(one["choices"][0]["delta"].get("content", "") for one in spoken if one["choices"]) == GOOD
 
 
 def test_a_pass_through_the_openai_client(world: World):
@@ -325,7 +339,7 @@ def test_tool_call_deltas_are_exempt_from_relevance(world: World):
 
 def test_top_logprobs_are_emptied(world: World):
     """The tokens that were not chosen are taken out of a streamed chunk."""
-    token = {"token": "The", "logprob": -0.1, "bytes": None, "top_logprobs": [{"token": SECRET, "logprob": -3}]}
+    token = {"token": GOOD, "logprob": -0.1, "bytes": None, "top_logprobs": [{"token": SECRET, "logprob": -3}]}
     said = [chunk({**delta(GOOD), "logprobs": {"content": [token]}}), chunk(delta(finish="stop"))]
     reply = _asked(world, streams(*said))
     assert _is_whole(reply.content)[0]["choices"][0]["logprobs"] == {"content": [{**token, "top_logprobs": []}]}
