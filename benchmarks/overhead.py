@@ -36,8 +36,15 @@ if TYPE_CHECKING:
 SOURCE = (
     "The Harbour Library opens at 9:00 and closes at 18:00 from Monday to Friday. On Saturdays it opens at 10:00 and "
     "closes at 14:00. Members may borrow up to 12 books for 21 days. A lost book costs 25 euros. The reading room has "
-    "64 seats and is on the second floor. Students pay 8 euros a year for a card, everyone else 20 euros. "
-) * 4
+    "64 seats and is on the second floor. Students pay 8 euros a year for a card, everyone else 20 euros. The "
+    "children's corner was painted by pupils of the harbour school in 2019. Concerts take place in the courtyard on "
+    "the first Sunday of each month from May to September, and entry is free. The archive keeps ship registers from "
+    "1841 to 1967, which may be read on Tuesdays with a letter from a school or university. Guide dogs are welcome, "
+    "other animals are not. The cafe beside the entrance serves soup at noon and closes one hour before the library "
+    "does. Bicycles can be left under the roof behind the building. The nearest bus stop is Old Crane, served by "
+    "lines 4 and 17. In winter the north door stays locked because of the wind. Printing costs 10 cents a page, "
+    "scanning is free."
+)
 QUERY = "What are the opening hours of the Harbour Library, and what does a card cost?"
 ANSWER = (
     "The Harbour Library opens at 9:00 and closes at 18:00 from Monday to Friday. On Saturdays it opens at 10:00 and "

@@ -100,7 +100,7 @@ class ScorerSettings(Keys):
     """What scores. ``threads`` per scoring process; ``queue_pairs`` may wait before callers are turned away."""
 
     backend: Annotated[Literal["embedded"], BeforeValidator(_no_later_scorer)] = "embedded"
-    threads: Count = 1
+    threads: Count = 2
     queue_pairs: Count = 256
 
 

@@ -53,7 +53,7 @@ def test_the_defaults_are_those_of_the_interface():
     }
     assert settings.policies == shipped_policies()
     assert (settings.tenants, settings.bedrock_models, settings.audit.path) == ((), None, None)
-    assert settings.scorer.model_dump() == {"backend": "embedded", "threads": 1, "queue_pairs": 256}
+    assert settings.scorer.model_dump() == {"backend": "embedded", "threads": 2, "queue_pairs": 256}
     assert settings.required_policies == {"default"}
 
 

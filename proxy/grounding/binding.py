@@ -1,7 +1,7 @@
 """Which evidence counts for a claim: windows and their nearest sentences, or sentences alone.
 
 A small encoder is surest of a short premise: the very sentence that a claim repeats may be lost on it among the others
-of its window. So the sentences nearest to the claim are scored besides their windows.
+of its window. So the sentences nearest to the claim are scored first, and their windows where those do not settle it.
 
 And it matches words, not which word belongs to which: from "London is the capital of UK. Tokyo is the capital of
 Japan." it calls "The capital of Japan is London" supported. So where a claim reads like one sentence of the source with
@@ -42,11 +42,11 @@ class _Sentence:
     opens_with_pronoun: bool
 
 
-def evidence_for(claim: str, windows: Sequence[Window]) -> list[Window]:
-    """What may support ``claim``: the windows and the sentences in them nearest to it, or those sentences alone.
+def evidence_for(claim: str, windows: Sequence[Window]) -> tuple[list[Window], list[Window]]:
+    """What may support ``claim``: the sentences nearest to it, and the windows to ask if they do not.
 
-    Alone when it looks like a mixture: no sentence holds all of the claim's names and numbers, but one holds all save
-    one, with mostly the same other words and another value in its place, and the missing value is in another sentence.
+    No windows when the claim looks like a mixture: no sentence holds all of its names and numbers, but one holds all
+    save one, with mostly the same other words and another value in its place, and the missing value is in another one.
     """
     names = _names(window.text for window in windows)
     sentences = _sentences(windows, names)
@@ -54,8 +54,9 @@ def evidence_for(claim: str, windows: Sequence[Window]) -> list[Window]:
     nearest = sorted(sentences, key=lambda sentence: -_nearness(words, sentence))
     chosen = [sentence.window for sentence in nearest[:SENTENCES]]
     if _mixes(words, _values(words, names), sentences):
-        return chosen
-    return list(dict.fromkeys((*windows, *chosen)))
+        return chosen, []
+    asked = {window.text.strip() for window in chosen}
+    return chosen, [window for window in windows if window.text.strip() not in asked]
 
 
 def _nearness(words: frozenset[str], sentence: _Sentence) -> float:
@@ -90,16 +91,16 @@ def _same_statement(frame: frozenset[str], sentence: _Sentence) -> bool:
 
 
 def _sentences(windows: Iterable[Window], names: frozenset[str]) -> list[_Sentence]:
-    """Each sentence of the windows once, though windows overlap."""
-    found: dict[Window, _Sentence] = {}
+    """Each sentence of the windows once, though windows overlap and sources repeat themselves."""
+    found: dict[str, _Sentence] = {}
     for window in windows:
         for start, end in segments(window.text):
             text = window.text[start:end].strip()
             begin = window.start + window.text.index(text, start)
             span = Window(source=window.source, start=begin, end=begin + len(text), text=text)
-            if text and span not in found:
+            if text and text not in found:
                 words = frozenset(terms(text))
-                found[span] = _Sentence(span, words, _values(words, names), _PRONOUN.match(text) is not None)
+                found[text] = _Sentence(span, words, _values(words, names), _PRONOUN.match(text) is not None)
     return list(found.values())
 
 

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 WINDOWS_PER_CLAIM = 4
 """Length of the short list; recall at this length is measured by ``make bench-shortlist``."""
 
+ENOUGH = 0.9
+"""Support from single sentences at which, if the threshold is reached too, their windows are not asked."""
+
 QUERY_WINDOWS = 4
 """A query longer than one window is cut like a source; an answer to any of its first parts is relevant."""
 
@@ -234,22 +237,32 @@ class _Run:
 
     async def _ask(self, claim: Claim) -> ClaimResult:
         asserted, alone = hypothesis(claim, self._prepared.context.query), hypothesis(claim, None)
-        windows: list[Window] = []
+        first: list[Window] = []
+        then: list[Window] = []
         if self.terms.grounding.active:
-            windows = evidence_for(asserted, self._prepared.index.shortlist(asserted, WINDOWS_PER_CLAIM))
+            first, then = evidence_for(asserted, self._prepared.index.shortlist(asserted, WINDOWS_PER_CLAIM))
         queries = self._prepared.queries if self.terms.relevance.active and self.terms.relevance_applies else ()
-        pairs = [Pair(kind=CheckKind.GROUNDING, premise=window.text, hypothesis=asserted) for window in windows]
-        pairs += [Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=alone) for query in queries]
-        scores = await self._scorer.score(pairs)
-        supports, relevances = scores[: len(windows)], scores[len(windows) :]
-        evidence = [Evidence(window=window, support=score) for window, score in zip(windows, supports, strict=True)]
+        pairs = [Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=alone) for query in queries]
+        scores = await self._scorer.score(pairs + _grounding_pairs(first, asserted))
+        evidence = _evidence(first, scores[len(pairs) :])
+        best = max((found.support for found in evidence), default=0.0)
+        if then and best < max(ENOUGH, self.terms.grounding.threshold):
+            evidence += _evidence(then, await self._scorer.score(_grounding_pairs(then, asserted)))
         evidence.sort(key=lambda found: -found.support)
         return ClaimResult(
             claim=claim,
-            support=max(supports, default=None),
-            relevance=max(relevances, default=None),
+            support=evidence[0].support if evidence else None,
+            relevance=max(scores[: len(pairs)], default=None),
             evidence=tuple(evidence),
         )
+
+
+def _grounding_pairs(windows: list[Window], asserted: str) -> list[Pair]:
+    return [Pair(kind=CheckKind.GROUNDING, premise=window.text, hypothesis=asserted) for window in windows]
+
+
+def _evidence(windows: list[Window], supports: list[float]) -> list[Evidence]:
+    return [Evidence(window=window, support=score) for window, score in zip(windows, supports, strict=True)]
 
 
 async def _off_loop(size: int, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:

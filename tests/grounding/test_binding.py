@@ -23,8 +23,8 @@ def window_of(text, start=0, source=0):
 
 def alone(claim, windows):
     """The sentences that are judged without their windows; none when the windows count."""
-    chosen = evidence_for(claim, windows)
-    return [] if set(windows) & set(chosen) else chosen
+    sentences, asked_too = evidence_for(claim, windows)
+    return [] if asked_too or {window.text for window in windows} <= {one.text for one in sentences} else sentences
 
 
 @pytest.mark.parametrize(
@@ -118,9 +118,8 @@ def test_facts_of_two_sources_are_not_mixed():
 def test_the_nearest_sentences_are_judged_beside_their_windows():
     """A claim that repeats part of one sentence is put to that sentence too, and nothing is put twice."""
     window = window_of(f"Fees. {PLANS} Write to us. Call us. We are here.")
-    chosen = evidence_for("The Pro plan costs $20.", [window])
-    assert chosen[0] == window
-    assert chosen[1].text == "The Pro plan costs $20 a month."
-    assert len(chosen) == len(set(chosen)) <= SENTENCES + 1
+    sentences, windows = evidence_for("The Pro plan costs $20.", [window])
+    assert (sentences[0].text, windows) == ("The Pro plan costs $20 a month.", [window])
+    assert len(sentences) == len(set(sentences)) <= SENTENCES
     single = window_of("The Pro plan costs $20 a month.")
-    assert evidence_for("The Pro plan costs $20.", [single]) == [single]
+    assert evidence_for("The Pro plan costs $20.", [single, single]) == ([single], [])

@@ -24,7 +24,6 @@ from surfaces.support import (
     everything,
     says,
     tag,
-    whole,
 )
 
 OUTCOME, GROUNDING, RELEVANCE = (f"x-groundwarden-{name}" for name in ("outcome", "grounding", "relevance"))
@@ -512,11 +511,14 @@ def test_unknown_metadata_passes(world: World):
 # --- where the context is -----------------------------------------------------------------------------------------
 
 
+SENTENCES = {"London is the capital of UK.", "Tokyo is the capital of Japan."}
+
+
 def _asked_of_scorer(world: World) -> tuple[set[str], set[str]]:
     """The premises that the scorer was asked of: source texts, queries."""
     kinds = ("grounding", "relevance")
     sources, queries = ({pair.premise for pair in world.scorer.asked if pair.kind.value == kind} for kind in kinds)
-    return whole(sources), queries
+    return sources, queries
 
 
 def test_the_last_user_message_may_be_the_query(world: World):
@@ -527,7 +529,7 @@ def test_the_last_user_message_may_be_the_query(world: World):
         {"role": "user", "content": [{"type": "text", "text": QUERY}]},
     ]
     world.told(answer(), "last-user", messages=messages, grounding={"sources": [SOURCE]})
-    assert _asked_of_scorer(world) == ({SOURCE}, {QUERY})
+    assert _asked_of_scorer(world) == (SENTENCES, {QUERY})
 
 
 def test_tool_results_may_be_sources(world: World):
@@ -539,7 +541,7 @@ def test_tool_results_may_be_sources(world: World):
     ]
     assert world.told(answer(), messages=messages, grounding=None).headers[OUTCOME] == "unchecked"
     assert world.told(answer(), "tool-results", messages=messages, grounding=None).headers[OUTCOME] == "passed"
-    assert _asked_of_scorer(world) == ({SOURCE}, set())
+    assert _asked_of_scorer(world) == (SENTENCES, set())
 
 
 def test_history_may_be_a_source(world: World):
@@ -566,7 +568,7 @@ def test_tags_of_an_untrusted_role_stay_as_text(world: World):
     config = {"amazon-bedrock-guardrailConfig": {"tagSuffix": "sfx"}}
     reply = world.told(answer(), "system-only", messages=messages, grounding=None, **config)
     assert reply.headers[OUTCOME] == "passed"
-    assert _asked_of_scorer(world) == ({SOURCE}, set())
+    assert _asked_of_scorer(world) == (SENTENCES, set())
     parts = [{"type": "text", "text": text} for text in (forged, "Forged.")]
     assert [one["content"] for one in world.asked.json["messages"]] == [SOURCE, forged, parts]
 
@@ -594,7 +596,7 @@ def test_the_trace_explains_the_verdict(world: World):
         body["choices"][0]["message"]["content"][claim["start"] : claim["end"]] == claim["text"]
         for claim in trace["claims"]
     )
-    assert {"source": 0, "start": 0, "end": len(SOURCE), "score": 0.9124} in trace["claims"][1]["citations"]
+    assert {"source": 0, "start": 0, "end": 28, "score": 0.9124} in trace["claims"][1]["citations"]
     assert {"source": 0, "start": 29, "end": 59, "score": 0.9124} in trace["claims"][1]["citations"]
     [support] = trace["grounding_metadata"]["grounding_supports"]
     assert (support["segment"]["text"], set(support["confidence_scores"])) == (GOOD, {0.9124})

@@ -1,0 +1,65 @@
+"""What the README shows is what happens: its Python runs against the demo, its files and keys exist."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """The README's code blocks in a language, without the indent of a list."""
+    found = re.findall(rf"^( *)```{language}\n(.*?)^\1```", README, re.MULTILINE | re.DOTALL)
+    return [re.sub(rf"^{indent}", "", code, flags=re.MULTILINE) for indent, code in found]
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[str]:
+    """The demo on a free port; yields its address."""
+    command = [sys.executable, "-u", "-m", "proxy", "demo", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own
+        assert process.stdout is not None
+        for line in process.stdout:
+            if address := re.search(r"Serving on (\S+)/v1", line):
+                break
+        yield address.group(1)
+        process.terminate()
+        process.stdout.read()
+
+
+@pytest.mark.parametrize("code", blocks("python"), ids=["openai", "boto3"])
+def test_the_examples_run(code: str, demo: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Pasted against the demo, the openai example prints a block and the boto3 example gets one."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "any")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "any")
+    names: dict[str, object] = {}
+    exec(code.replace("http://127.0.0.1:8080", demo), names)  # noqa: S102 - our own README
+    names["client"].close()
+    said = capsys.readouterr().out
+    assert "content_filter I can't answer that" in said or names["verdict"]["action"] == "GUARDRAIL_INTERVENED"
+
+
+def test_what_is_no_python_is_well_formed():
+    """Its JSON is a request and its YAML a list of tenants."""
+    [request], [tenants] = map(json.loads, blocks("json")), map(yaml.safe_load, blocks("yaml"))
+    assert set(request) == {"model", "messages", "amazon-bedrock-guardrailConfig"}
+    assert set(tenants["tenants"][0]) == {"id", "policy", "policies", "key_sha256"}
+
+
+def test_what_it_links_to_exists():
+    """Every relative link leads to a file."""
+    targets = re.findall(r"\]\(([^)#:]+)\)", README.replace("\n", " "))
+    assert targets
+    assert all((ROOT / target).exists() for target in targets)
