@@ -344,6 +344,56 @@ def test_a_graceful_stop_finishes_what_is_in_flight(tmp_path: Path, recording: R
     assert _refuses(world.admin)
 
 
+def _half_sent(url: str) -> socket.socket:
+    """A connection whose request stops in the middle of its body."""
+    host, port = url.removeprefix("http://").split(":")
+    connection = socket.create_connection((host, int(port)))
+    connection.sendall(
+        b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n"
+        b"Authorization: Bearer key-default\r\nContent-Length: 1000\r\n\r\n{"
+    )
+    return connection
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(tmp_path: Path, recording: Recording, monkeypatch):
+    """A half-sent request gets a 408 after a while, and holds up a stop no longer than that."""
+    monkeypatch.setattr("proxy.surfaces.base.BODY_SECONDS", 0.5)
+    with World(tmp_path, recording) as world, _half_sent(world.url) as connection:
+        connection.settimeout(10)
+        assert b" 408 " in connection.recv(1000).partition(b"\r\n")[0]
+        with _half_sent(world.url):
+            began = time.monotonic()
+            world.serving.stop()
+            within(10, lambda: _refuses(world.admin))
+            assert time.monotonic() - began < 10
+
+
+def test_a_second_request_to_stop_does_not_wait(tmp_path: Path, recording: Recording):
+    """Asked to stop twice, the server leaves a hanging model behind."""
+    with World(tmp_path, recording) as world:
+        recording.default = Reply(body=[60.0])
+        threading.Thread(target=lambda: _left_alone(world), daemon=True).start()
+        within(5, lambda: recording.requests)
+        world.serving.stop()
+        within(2, lambda: _refuses(world.url))
+        world.serving.stop()
+        within(10, lambda: _refuses(world.admin))
+
+
+def _left_alone(world: World) -> None:
+    try:
+        world.post(asking())
+    except httpx.HTTPError:
+        return
+
+
+def test_replies_are_not_delayed_by_nagle(world: World):
+    """The listening sockets name TCP, without which asyncio leaves Nagle's delay on (40 ms a reply)."""
+    servers = (world.serving._server._main, world.serving._server._admin)
+    protocols = {bound.proto for server in servers for listening in server.servers for bound in listening.sockets}
+    assert protocols == {socket.IPPROTO_TCP}
+
+
 def _refuses(url: str) -> bool:
     try:
         httpx.get(f"{url}/healthz", timeout=2)
@@ -355,6 +405,7 @@ def _refuses(url: str) -> bool:
 # --- the command --------------------------------------------------------------------------------------------------
 
 MODELS = passes_through("http://127.0.0.1:9", "m")
+UNKNOWN_PROVIDER = [{"model_name": "m", "litellm_params": {"model": "nobody/x", "api_key": "x"}}]
 NO_VARIABLE = [{"model_name": "m", "litellm_params": {"model": "openai/m", "api_key": "os.environ/GW_TEST_ABSENT"}}]
 
 
@@ -412,6 +463,7 @@ def _ready(process: subprocess.Popen[str]) -> str:
         ({"server": {"prot": 1}}, None, "try port"),
         ({"server": {"host": "0.0.0.0"}}, None, "loopback"),
         ({"model_list": []}, None, "at least one model"),
+        ({"model_list": UNKNOWN_PROVIDER}, None, "config.yaml:"),
     ],
 )
 def test_what_is_wrong_at_the_start_is_told(

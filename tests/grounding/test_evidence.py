@@ -165,3 +165,11 @@ def test_a_megabyte_is_indexed_in_linear_time(unit):
     assert len(index.shortlist(unit * 5, 4)) <= 4
     assert time.perf_counter() - began < 30
     assert all(tokens_in(window, window.text) <= WINDOW_TOKENS for window in index.windows[:20])
+
+
+@pytest.mark.parametrize("text", [" " * 50_000 + "a", "a" * 50_000, "\n" * 50_000 + "end", "?!" * 25_000])
+def test_a_window_is_bounded_in_characters_too(text):
+    """What a tokenizer makes few tokens of still cannot put a whole source into one window."""
+    windows = windows_of(text, [found.span() for found in re.finditer(r"\w+", text)])
+    assert max(len(window.text) for window in windows) <= 16 * WINDOW_TOKENS
+    assert (windows[0].start, windows[-1].end) == (0, len(text))

@@ -244,3 +244,15 @@ def test_the_model_folder_is_small_and_complete() -> None:
         *("MODEL.md", "model.bin", "model.xml", "tokenizer.json")
     ]
     assert (MODEL_FOLDER / "model.bin").stat().st_size < 50_000_000
+
+
+def test_long_texts_are_tokenised_in_slices(model: EmbeddedModel) -> None:
+    """Slices change nothing where there are spaces: the spans are those of the whole, and cover every word."""
+    words = "alpha beta, gamma-delta 12.5 " * 3000
+    spans = model.token_spans(words)
+    assert [words[start:end] for start, end in spans[:4]] == ["alpha", "beta", ",", "gamma"]
+    assert spans == sorted(spans)
+    assert {words[start:end] for start, end in spans} == set("alpha beta , gamma - delta 12 . 5".split())
+    assert len(spans) == 9 * 3000
+    endless = model.token_spans("x" * 100_000)
+    assert (endless[0][0], endless[-1][1]) == (0, 100_000)
