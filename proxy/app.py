@@ -194,7 +194,8 @@ async def _no_route(request: Request, error: Exception) -> Response:
     status, headers = (error.status_code, error.headers) if isinstance(error, HTTPException) else (404, None)
     word = "Unknown path" if status == 404 else "Wrong method"  # noqa: PLR2004 - HTTP's own number
     message = f"{word}: {request.method} {request.url.path[:200]}"
-    _, body, _ = openai_render.error(NotFound(message))
+    code = "not_found" if status == 404 else "method_not_allowed"  # noqa: PLR2004 - as above
+    _, body, _ = openai_render.error(NotFound(message, code=code))
     return json_response(status, body, dict(headers or {}))
 
 

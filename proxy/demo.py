@@ -130,7 +130,13 @@ async def run(*, port: int, once: bool) -> int:
             return 0
         wrong = await _show(server)
         if once:
+            _say("\nTo keep it serving: groundwarden demo. Then try, with other words after Say: or another source:\n")
+            _say(_curl("http://127.0.0.1:8080"))
             server.stop()
+        else:
+            _say(f"Serving on {server.address}/v1, metrics on {server.admin_address}/metrics; Ctrl-C stops it.")
+            _say("Try next, with other words after Say: (the model is a parrot) or another source:\n")
+            _say(_curl(server.address))
         await serving
         return 1 if wrong else 0
 
@@ -150,9 +156,6 @@ async def _show(server: Server) -> int:
     titles = ["question", "answer", "grounding", "relevance", "outcome", ""]
     _say(table(titles if wrong else titles[:-1], rows if wrong else [row[:-1] for row in rows]))
     _say(f"\n{len(CASES) - wrong} of {len(CASES)} as documented.")
-    _say(f"Serving on {server.address}/v1, metrics on {server.admin_address}/metrics; Ctrl-C stops it.")
-    _say("Try next, with other words after Say: (the model is a parrot), or another source:\n")
-    _say(_curl(server.address))
     return wrong
 
 

@@ -75,16 +75,14 @@ def _claim(result: ClaimResult, threshold: float) -> dict[str, Any]:
         "score": _rounded(result.support),
         "relevance": _rounded(result.relevance),
         "failed": result.failed,
-        "citations": [
-            {
-                "source": found.window.source,
-                "start": found.window.start,
-                "end": found.window.end,
-                "score": _rounded(found.support),
-            }
-            for found in _cited(result, threshold)
-        ],
+        "best": _place(result.evidence[0]) if result.evidence else None,
+        "citations": [_place(found) for found in _cited(result, threshold)],
     }
+
+
+def _place(found: Evidence) -> dict[str, Any]:
+    window = found.window
+    return {"source": window.source, "start": window.start, "end": window.end, "score": _rounded(found.support)}
 
 
 def _cited(result: ClaimResult, threshold: float) -> list[Evidence]:

@@ -158,10 +158,10 @@ def policy_names(folder: Path) -> frozenset[str]:
 def policy_problems(file: Path) -> list[Problem]:
     """Find all problems of one policy file and of those it extends, which lie beside it."""
     files = _gather(file.parent)
-    if file.suffix not in _SUFFIXES:
-        return [Problem(file=file, message="must end in .yaml to be a policy")]
-    if file not in files.contents:
+    if not file.exists():
         return [*files.problems] or [Problem(file=file, message="does not exist")]
+    if file not in files.contents:
+        return [Problem(file=file, message="must be a file that ends in .yaml to be a policy")]
     shelf = _Shelf(files)
     shelf.files[file.stem] = file
     shelf.report(_misnamed([file]))

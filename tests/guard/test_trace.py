@@ -98,6 +98,15 @@ def test_claims_have_spans_in_characters_and_citations():
         {"source": 0, "start": 0, "end": 19, "score": 0.9123},
         {"source": 1, "start": 0, "end": 11, "score": 0.6},
     ]
+    assert (hello["best"], fee["best"]) == (None, fee["citations"][0])
+
+
+def test_the_best_evidence_is_told_though_it_is_too_weak():
+    """A claim that nothing supports still says what came nearest, so that a block can be understood."""
+    policy = Policy.model_validate({"citations": {"threshold": 0.99}})
+    parts = [AnswerPart(text=ANSWER)]
+    told = trace_of([verdict_of()], parts, CONTEXT, policy, Meter())["claims"][1]
+    assert (told["citations"], told["best"]["score"]) == ([], 0.9123)
 
 
 def test_a_failed_claim_says_why():

@@ -391,4 +391,6 @@ def test_a_policy_is_checked_alone_with_those_it_extends(tmp_path):
     assert policy_problems(tmp_path / "fine.yaml") == []
     assert "does not exist" in str(policy_problems(tmp_path / "none.yaml")[0])
     assert "must be a folder" in str(policy_problems(tmp_path / "none" / "a.yaml")[0])
-    assert ".yaml" in str(policy_problems(tmp_path / "a.txt")[0])
+    assert "does not exist" in str(policy_problems(tmp_path / "a.txt")[0])
+    (tmp_path / "a.txt").write_text("timeout_ms: 1")
+    assert "ends in .yaml" in str(policy_problems(tmp_path / "a.txt")[0])
