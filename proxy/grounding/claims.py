@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proxy.grounding.types import Claim, ClaimKind
@@ -36,6 +37,9 @@ _AFTER_CLOSERS = re.compile(r"[\"'”’»)\]}*_`」』）】]*(?:\[[\w^, -]{1,1
 _SOFT_BREAKS = re.compile(r"[;,:，、；：]\s|[，、；：]|\s")
 _LIST_MARK = re.compile(r"\s*(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})$")
 _BLOCK_START = re.compile(r"[ \t]*(?:[-*+•–]\s|\d{1,3}[.)]\s|#{1,6}\s|\||```|~~~|>|\n|$)")
+_LONG_WORD = re.compile(r"[^\W\d_]{4}$")
+_RUN_ON = re.compile(r"[a-z]{3}$")
+_SENTENCE_OPENS = re.compile(r"[A-Z][a-z]*\s")
 _INITIALS = re.compile(r"(?:^|[\s(\[\"'“‘])(?:[A-Za-z]\.)*[A-Za-z]$")
 _LAST_WORD = re.compile(r"[^\W\d_]+$")
 _ABBREVIATIONS = frozenset(
@@ -121,11 +125,15 @@ def _sentence_boundary(text: str, at: int) -> int | None:
     following = INVISIBLE.sub(" ", after[tail:])
     if text[at] in _FULL_STOPS_WITHOUT_SPACE:
         return at + 1 + tail
+    if _RUN_ON.search(text[max(0, at - 3) : at]) and _SENTENCE_OPENS.match(following):
+        return at + 1 + tail  # the space was forgotten
     if following and not following[0].isspace():
         return None  # a decimal, a URL, "e.g", or one of several marks: "?!", "..."
     rest = following.lstrip()
-    if rest[:1].islower() or (text[at] == "." and not _full_stop_ends(text[:at], rest)):
-        return None  # "Yahoo! said", "e.g. this"
+    if rest[:1].islower() and not (text[at] == "." and _LONG_WORD.search(text[max(0, at - 4) : at])):
+        return None  # "Yahoo! said", "approx. five"; but after a long word some write on without a capital
+    if text[at] == "." and not _full_stop_ends(text[:at], rest):
+        return None  # "e.g. this"
     return at + 1 + tail
 
 
@@ -172,7 +180,24 @@ def split_claims(answer: str, *, query: str | None = None) -> tuple[Claim, ...]:
         claim = make_claim(len(claims), start, answer[start:end], query=query)
         if claim is not None:
             claims.append(claim)
-    return tuple(claims)
+    if not claims and answer.strip():
+        return (_whole(answer),)
+    return _assenting(claims) if query and not any(claim.needs_check for claim in claims) else tuple(claims)
+
+
+def _whole(answer: str) -> Claim:
+    """An answer without a word is one claim: a bare plus or dash may say yes or no."""
+    text = answer.strip()
+    begin = answer.index(text)
+    return Claim(index=0, start=begin, end=begin + len(text), text=text)
+
+
+def _assenting(claims: list[Claim]) -> tuple[Claim, ...]:
+    """Assent opens many answers and says nothing; where nothing else is asserted it may be the answer: it is judged."""
+    return tuple(
+        replace(claim, kind=ClaimKind.ASSERTION) if _ASSENT.match(_strip_markup(claim.text)) else claim
+        for claim in claims
+    )
 
 
 def make_claim(index: int, start: int, segment: str, *, query: str | None) -> Claim | None:
@@ -205,7 +230,7 @@ _COURTESY = re.compile(
     r"|is there anything else i can help(?: you)? with|how (?:can|may) i help(?: you)?(?: today)?)",
     re.IGNORECASE,
 )
-_ASSENT = re.compile(r"(?:sure|of course|certainly|absolutely|no problem|ok(?:ay)?)\b", re.IGNORECASE)
+_ASSENT = re.compile(r"(?:sure|of course|certainly|absolutely|no problem|great|ok(?:ay)?)\b", re.IGNORECASE)
 _YES_OR_NO = re.compile(
     r"(?:^|[.!?\n]\s*)(?:is|are|am|was|were|do|does|did|has|have|can|could|will|would|may|must|should)\s+(?!you\b)[^.!?]*\?\s*$",
     re.IGNORECASE,
@@ -249,7 +274,12 @@ _SAY = (
 )
 _HOLD = r"(?:contain|include|cover|provide|give|list|have)"
 _DO_NOT = r"(?:do|does|did)(?:n't| not| never)(?: (?:seem to|appear to|explicitly|actually|directly))?"
-_FIND = r"(?:find|answer|determine|say|tell|locate|confirm|provide|help|see)"
+_SUCH = (
+    r"(?= (?:(?:any|enough|the|that|this|an|such|sufficient|specific|more|further|requested|exact) )*"
+    r"(?:information|info|details?|answers?|mention|reference|data|that|this|it|anything)\b)"
+)
+_HELP = r"help(?= (?:you )?with (?:that|this)\b)"
+_FIND = rf"(?:answer|determine|say|tell|locate|confirm|{_HELP}|(?:find|see|provide){_SUCH})"
 _TOLD = r"(?:mentioned|stated|specified|answered|provided|given|included|covered|available|found|listed|described)"
 _SORRY = r"(?:(?:i(?:'m| am) )?(?:very )?sorry|unfortunately|regrettably|i apologi[sz]e)"
 _APOLOGY = re.compile(_SORRY, re.IGNORECASE)
@@ -258,7 +288,7 @@ _ABSTENTION = re.compile(
     rf"{_DOCUMENTS} {_DO_NOT} (?:{_SAY}|{_HOLD})\b|{_THE}{_CONTENTS} {_DO_NOT} {_SAY}\b"
     rf"|(?:none of|neither(?: of)?|nothing in) {_DOCUMENTS} (?:{_SAY}|{_HOLD})s?\b"
     rf"|(?:it|they|this|that) {_DO_NOT} (?:say|mention|state|specify)\b"
-    r"|i(?: (?:do|did)(?:n't| not) (?:know|have|find|see)"
+    rf"|i(?: (?:do|did)(?:n't| not) (?:know|(?:have|find|see){_SUCH})"
     rf"| (?:can|could)(?:not| not|n?'t)(?: be able to)? {_FIND}|(?:'m| am| was) (?:unable|not able) to {_FIND}"
     r"| have no information|(?:'m| am) not (?:sure|certain))\b"
     r"|(?:there (?:is|was|are|were) )?(?:no|not any|not enough) (?:(?:information|mention|details?|answer)|"
@@ -292,6 +322,9 @@ _TRADE = frozenset(
 )
 """What may be said of documents, knowing and asking without asserting anything of the subject."""
 
+_PLAIN = re.compile(r"[A-Za-z\s,.'?!\"()-]*")
+"""Only such a sentence can be a question back or an abstention: signs, figures and other scripts may say anything."""
+
 _MAX_COURTESY_WORDS, _MAX_QUESTION_WORDS, _MAX_ABSTENTION_WORDS = 20, 20, 32
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
 
@@ -306,6 +339,8 @@ def kind_of(text: str, *, query: str | None = None) -> ClaimKind:
     if words <= _MAX_COURTESY_WORDS and _only_courtesies(plain):
         answers = _ASSENT.match(plain) and _YES_OR_NO.search((query or "")[-_QUERY_CHARS:])
         return ClaimKind.ASSERTION if answers else ClaimKind.COURTESY
+    if not _PLAIN.fullmatch(plain):
+        return ClaimKind.ASSERTION
     if words <= _MAX_QUESTION_WORDS and _asks_back(plain, query):
         return ClaimKind.QUESTION
     if words <= _MAX_ABSTENTION_WORDS and _only_abstains(plain, query):

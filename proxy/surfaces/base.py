@@ -37,7 +37,7 @@ _log = logging.getLogger("groundwarden")
 MAX_JSON_DEPTH = 64
 """Deeper bodies are refused: no API spoken here needs as much, and walking them must be safe."""
 
-BODY_SECONDS = 30.0
+BODY_SECONDS = 20.0
 """What a request body may take to arrive; a half-sent one holds up a graceful stop no longer than this."""
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")

@@ -100,7 +100,7 @@ async def test_a_long_query_is_asked_in_parts():
     query = "this and that. " * 60 + "Where is the ship? " + "this and that. " * 600
     verdict = await judge(scorer, "It is here.", context_of("It is here.", query=query))
     premises = {pair.premise for pair in scorer.asked if pair.kind is RELEVANCE}
-    assert (len(premises), verdict.score(RELEVANCE)) == (QUERY_WINDOWS, 0.9)
+    assert (1 < len(premises) <= QUERY_WINDOWS, verdict.score(RELEVANCE)) == (True, 0.9)
 
 
 @pytest.mark.parametrize("query", [None, "", " \n"])

@@ -23,23 +23,27 @@ if TYPE_CHECKING:
 JsonObject = dict[str, Any]
 
 CALLS = frozenset({"tool_calls", "function_call"})
-REASONING = frozenset({"reasoning", "reasoning_content", "reasoning_details", "reasoning_text", "thinking",
+_SPECIFIC = "provider_specific_fields"
+REASONING = frozenset({_SPECIFIC, "reasoning", "reasoning_content", "reasoning_details", "reasoning_text", "thinking",
                        "thinking_blocks", "reasoning_summary"})  # fmt: skip
 IMAGES = frozenset({"images", "image", "audio", "video"})
 # Judged or ruled on elsewhere, or reviewed: annotations, citations and search results name what a provider looked up,
 # and leave with the answer they belong to. Everything else is looked at, whatever its name.
-_MESSAGE = frozenset({"content", "annotations"}) | CALLS | REASONING | IMAGES
+_MESSAGE = frozenset({"content", "annotations", "extra_content"}) | CALLS | REASONING | IMAGES
 _CHOICE = frozenset({"logprobs"})
-_ANSWER = frozenset({"id", "choices", "provider", "obfuscation", "citations", "search_results"})
+_ANSWER = frozenset({"id", "model", "choices", "provider", "obfuscation", "p", "citations", "search_results"})
 _KEPT = _MESSAGE | {"role", "refusal"}  # in a stream any string may be a piece of text: these are known to be none
 _FRAME = frozenset({"index", "finish_reason"})
 _SPOKEN = frozenset({"content", "refusal"})
+_THOUGHTS = frozenset({"thinking", "reasoning", "redacted_thinking"})
 _TEXT_PARTS = frozenset({"text", "output_text"})
 _PART = frozenset({"type", "text", "annotations"})
 _TOKENS = frozenset({"content", "refusal"})
 _TOKEN_FIELDS = frozenset({"token", "logprob", "bytes", "top_logprobs"})
-_SPECIAL = re.compile(rb"<[^<>\s]{1,40}>")
+_SPECIAL = re.compile(r"<\|[a-z0-9_]{1,30}\|>|</s>")
 _LONGEST_TOKEN = 64
+_FEWEST_WORDS = 4
+_WORD = re.compile(r"[^\W\d_]*[.,!?'-]?[^\W\d_]*[.,!?]?")
 
 
 def parts_of(answer: JsonObject) -> list[AnswerPart]:
@@ -56,14 +60,16 @@ def parts_of(answer: JsonObject) -> list[AnswerPart]:
 def parts_of_stream(chunks: Iterable[JsonObject]) -> list[AnswerPart]:
     """Each choice that a stream's chunks spell, joined per ``choice.index``. Raises ``UpstreamError`` for none."""
     around = _Joined()
+    ids: set[str] = set()
     joined: dict[int, tuple[_Joined, _Joined]] = {}
     for chunk in chunks:
         around.add(_without(chunk, *_ANSWER))
+        ids.add(str(chunk.get("id") or ""))
         for at, choice in _choices(chunk):
             whole, message = joined.setdefault(index_of(choice, at), (_Joined(), _Joined()))
             whole.add(_without(choice, "delta"))
             message.add(_object(choice, "delta"))
-    odd = _odd(around.fields())
+    odd = _odd({**around.fields(), "id": "".join(ids)})
     return _some(
         [_part(index, whole.fields(), message.fields(), odd=odd) for index, (whole, message) in sorted(joined.items())]
     )
@@ -71,8 +77,10 @@ def parts_of_stream(chunks: Iterable[JsonObject]) -> list[AnswerPart]:
 
 def _odd(around: JsonObject) -> bool:
     """Whether there is text around the choices. An id may be long, but not a sentence."""
-    identity = around.get("id")
-    return bool(_undeclared(around, _ANSWER)) or (isinstance(identity, str) and " " in identity.strip())
+    identity, model = str(around.get("id") or ""), around.get("model")
+    if model is not None and not isinstance(model, str):
+        return True
+    return bool(_undeclared(around, _ANSWER)) or not identity.isascii() or len(identity.split()) > 1
 
 
 def clean(body: JsonObject, policy: Policy, *, holder: str) -> JsonObject:
@@ -138,8 +146,9 @@ class _Joined:
 
     def add(self, delta: JsonObject) -> None:
         for name, value in delta.items():
+            pieces = self._pieces.setdefault(name, [])  # without a value too: the name itself may be text
             if value:
-                self._pieces.setdefault(name, []).append(value)
+                pieces.append(value)
 
     def fields(self) -> JsonObject:
         return {name: _appended(pieces, spoken=name in _SPOKEN) for name, pieces in self._pieces.items()}
@@ -147,7 +156,7 @@ class _Joined:
 
 def _appended(pieces: list[Any], *, spoken: bool) -> Any:
     if all(isinstance(piece, str) for piece in pieces):
-        return "".join(pieces) if spoken else " ".join(dict.fromkeys(pieces))
+        return "".join(pieces) if spoken else _as_text(set(pieces))
     if all(isinstance(piece, list) for piece in pieces):
         items = [item for piece in pieces for item in piece]
         return items if spoken or len(items) == 1 else [_appended(items, spoken=False)]
@@ -159,10 +168,17 @@ def _appended(pieces: list[Any], *, spoken: bool) -> Any:
     return pieces[0] if len(pieces) == 1 else pieces
 
 
+def _as_text(pieces: set[str]) -> str:
+    """Pieces that read like words, one after the other; of fingerprints, times and other signs only the longest."""
+    words = len(pieces) >= _FEWEST_WORDS and all(map(_WORD.fullmatch, pieces))
+    words = words or any(piece != piece.strip() for piece in pieces)  # " is": the space belongs to a text
+    return " ".join(sorted(pieces)) + " ." if words else max(pieces, key=len, default="")
+
+
 def _part(index: int, choice: JsonObject, message: JsonObject, *, odd: bool) -> AnswerPart:
     """One choice. ``choice`` is without what holds its message; ``odd``: there is unknown text around the choices."""
     carries: set[Carried] = set()
-    text, others, odd_part = _content(message.get("content"))
+    text, others, odd_part = _content(_without_thoughts(message.get("content")))
     calls = [message[name] for name in CALLS if message.get(name)]
     refusal = message.get("refusal")
     spoken = _MESSAGE | {"refusal"} if isinstance(refusal, str) else _MESSAGE
@@ -170,7 +186,7 @@ def _part(index: int, choice: JsonObject, message: JsonObject, *, odd: bool) -> 
         carries.add("images")
     if calls:
         carries.add("tool_calls")
-    if any(message.get(name) for name in REASONING):
+    if _reasoning(message) or _without_thoughts(message.get("content")) is not message.get("content"):
         carries.add("reasoning")
     odd = odd or odd_part or any(isinstance(call, str) for call in calls)
     if odd or _undeclared(message, spoken) or _undeclared(choice, _CHOICE):
@@ -189,6 +205,20 @@ def _content(content: Any) -> tuple[str, bool, bool]:
     texts = [part for part in content if _is_text(part)]
     beside = any(_undeclared(part, _PART) for part in texts)
     return "".join(part["text"] for part in texts), len(texts) < len(content), beside
+
+
+def _without_thoughts(content: Any) -> Any:
+    """Content without the parts that some providers think in; the same object when there are none."""
+    if not isinstance(content, list):
+        return content
+    kept = [part for part in content if not (isinstance(part, dict) and part.get("type") in _THOUGHTS)]
+    return content if len(kept) == len(content) else kept
+
+
+def _reasoning(message: JsonObject) -> set[str]:
+    """Names of the fields that hold reasoning; LiteLLM's ``provider_specific_fields`` may, or may say nothing."""
+    held = {name for name in REASONING if message.get(name)}
+    return held if holds_text(message.get(_SPECIFIC)) else held - {_SPECIFIC}
 
 
 def _is_text(part: Any) -> bool:
@@ -231,9 +261,12 @@ class _Strip:
         strips = self.policy.on_uninspected.default == "strip"
         return _undeclared(fields, declared, self.holds) if strips else set()
 
+    def thoughts(self, content: Any) -> Any:
+        return _without_thoughts(content) if self.policy.on_uninspected.reasoning == "strip" else content
+
     def reasoning(self, fields: JsonObject) -> set[str]:
         strips = self.policy.on_uninspected.reasoning == "strip"
-        return {name for name in REASONING if fields.get(name)} if strips else set()
+        return _reasoning(fields) if strips else set()
 
 
 def _less(fields: JsonObject, gone: set[str]) -> JsonObject:
@@ -247,6 +280,9 @@ def _clean_choice(choice: JsonObject, strip: _Strip, holder: str) -> JsonObject:
         if not isinstance(said, dict):
             continue
         thoughts = strip.reasoning(said)
+        if (content := strip.thoughts(said.get("content"))) is not said.get("content"):
+            said = {**said, "content": content}
+            result = {**result, name: said}
         if gone := thoughts | strip.undeclared(said, _KEPT):
             result = {**result, name: _less(said, gone)}
         if thoughts:  # their tokens are among the log-probabilities
@@ -274,14 +310,24 @@ def _spells(tokens: Any, text: Any) -> bool:
     """Whether tokens are those of ``text``; a last special token, as some servers send, may follow."""
     if not isinstance(tokens, list) or not all(isinstance(token, dict) for token in tokens):
         return False
-    try:
-        pieces = [bytes(token["bytes"]) if token.get("bytes") else str(token["token"]).encode() for token in tokens]
-    except (KeyError, TypeError, ValueError):
+    if not all(_is_token(token) for token in tokens):
         return False
-    while pieces and _SPECIAL.fullmatch(pieces[-1]):
-        pieces.pop()
-    shown = all(_TOKEN_FIELDS.issuperset(token) for token in tokens)
-    return shown and b"".join(pieces).strip() == str(text or "").encode("utf-8", "replace").strip()
+    if tokens and _SPECIAL.fullmatch(tokens[-1]["token"]):
+        tokens = tokens[:-1]
+    # Bytes where there are any: a character may be spread over several tokens.
+    pieces = [bytes(one["bytes"]) if one.get("bytes") else one["token"].encode("utf-8", "replace") for one in tokens]
+    return b"".join(pieces).strip() == str(text or "").encode("utf-8", "replace").strip()
+
+
+def _is_token(token: JsonObject) -> bool:
+    """Whether a token's fields are what they are called, and its bytes spell it (or a part of a character)."""
+    spelling, value, raw = token.get("token"), token.get("logprob"), token.get("bytes")
+    if not _TOKEN_FIELDS.issuperset(token) or not isinstance(spelling, str) or not isinstance(value, int | float):
+        return False
+    if not raw:
+        return True
+    whole = isinstance(raw, list) and all(isinstance(one, int) and 0 <= one < 256 for one in raw)  # noqa: PLR2004
+    return whole and ("\ufffd" in spelling or bytes(raw).decode("utf-8", "replace") == spelling)
 
 
 def _without_alternatives(logprobs: JsonObject) -> JsonObject:

@@ -178,7 +178,7 @@ def _kept(body: JsonObject, blocked: frozenset[int]) -> list[tuple[int, JsonObje
     return [(index, choice) for index, choice in numbered if index not in blocked]
 
 
-_COUNTER = re.compile(r"[a-z][a-z_]{0,39}")
+_COUNTER = re.compile(r"[a-z_]{0,30}(?:tokens?|details|time|cost)[a-z_]{0,10}")
 
 
 def _event(chunk: JsonObject) -> bytes:

@@ -396,3 +396,50 @@ def test_a_broken_stream_is_a_502(world: World, reply: Reply):
 def test_a_whole_answer_instead_of_a_stream_is_a_502(world: World):
     """A JSON reply to a streamed request is not handed out as if it were a stream."""
     assert _asked(world, says({"choices": []})).status_code == 502
+
+
+def _with(fields: list[dict[str, Any]], **choice_fields: list[Any]) -> Reply:
+    """A stream of GOOD in as many chunks as there are fields, each chunk with its own."""
+    said = [chunk(delta(GOOD if at == 0 else "")) | more for at, more in enumerate(fields)]
+    return streams(*said, chunk(delta(finish="stop")))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        [{"system_fingerprint": "fp_a1"}, {"system_fingerprint": "fp_b2"}],
+        [{"service_tier": "auto"}, {"service_tier": "default"}],
+        [{"object": "chat.completion.chunk"}, {"object": "chat.completion.done"}],
+        [{"p": "abcd"}, {"p": "abcdefgh"}, {"p": "ab"}, {"p": "abcdefghijk"}, {"p": "a"}],
+        [{"created_at": f"2024-09-30T20:20:4{digit}Z"} for digit in range(6)],
+        [{"model": "accounts/acme/models/llama-v3p1-8b-instruct#accounts/acme/deployments/ab12cd34ef56"}] * 2,
+        [{"model": "gpt-4o"}, {"model": "gpt-4o-2024-08-06"}],
+    ],
+)
+def test_metadata_that_changes_is_no_text(world: World, fields: list[dict[str, Any]]):
+    """Short values that differ from chunk to chunk, as providers send them, do not block a good answer."""
+    reply = _asked(world, _with(fields))
+    assert (reply.status_code, reply.headers[OUTCOME]) == (200, "passed")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        [{f"{SECRET} is London": None}, {}],
+        [{"usage": {f"{SECRET} is London": 0}}, {}],
+        [{"id": f"{SECRET} is London"}, {}],
+        [{"note": " capital"}, {"note": f" {SECRET}"}],
+    ],
+)
+def test_text_in_names_and_ids_does_not_leave(world: World, fields: list[dict[str, Any]]):
+    """A name, an id and a word with its space are text wherever they stand."""
+    reply = _asked(world, _with(fields))
+    assert (reply.headers[OUTCOME], SECRET.encode() in reply.content) == ("blocked", False)
+
+
+def test_parts_that_think_are_stripped(world: World):
+    """Providers that think in parts of the content have them taken out, and the rest is judged and released."""
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": SECRET}]}, {"type": "text", "text": GOOD}]
+    reply = _asked(world, streams(chunk(delta(parts)), chunk(delta(finish="stop"))))
+    assert (reply.headers[OUTCOME], SECRET.encode() in reply.content) == ("passed", False)
+    assert GOOD.encode() in reply.content
