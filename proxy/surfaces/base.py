@@ -23,6 +23,7 @@ from proxy.grounding.errors import CallerError, GroundwardenError, Late, Overloa
 from proxy.grounding.types import CheckKind, Outcome, Verdict
 from proxy.guard.exchange import Meter
 from proxy.guard.record import Record, Sink
+from proxy.upstream.base import to_json
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -40,6 +41,7 @@ MAX_JSON_DEPTH = 64
 BODY_SECONDS = 20.0
 """What a request body may take to arrive; a half-sent one holds up a graceful stop no longer than this."""
 
+_QUALIFIERS = ("grounding_source", "query", "guard_content")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _RETRY_AFTER = re.compile(r"\d{1,9}|[A-Z][a-z]{2}, [\w: ]{20,25}")  # RFC 9110, section 10.2.3
 _CLIENT_CLOSED = 499  # nginx's word for it; only the record sees it
@@ -236,14 +238,6 @@ def json_response(status: int, body: dict[str, Any], headers: dict[str, str] | N
     return Response(to_json(body), status_code=status, headers=headers, media_type="application/json")
 
 
-def to_json(value: Any) -> bytes:
-    """Compact JSON; text that UTF-8 cannot hold (lone surrogates) is escaped."""
-    try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":")).encode()
-
-
 def retry_headers(error: GroundwardenError) -> dict[str, str]:
     """``Retry-After`` where the error knows when to come back."""
     after = str(getattr(error, "retry_after", None) or "")
@@ -304,3 +298,12 @@ def _refuse_depth(value: Any) -> None:
         if not level:
             return
     raise _too_deep()
+
+
+def qualifiers_of(value: Any, path: str) -> tuple[str, ...]:
+    """The qualifiers of one of Bedrock's text blocks, as botocore's model names them. Raises ``CallerError``."""
+    qualifiers = value.get("qualifiers") or []
+    if not isinstance(qualifiers, list) or any(qualifier not in _QUALIFIERS for qualifier in qualifiers):
+        message = f"{path}.qualifiers must be a list of {', '.join(_QUALIFIERS)}."
+        raise CallerError(message, param=f"{path}.qualifiers")
+    return tuple(qualifiers)

@@ -6,6 +6,7 @@ answer comes back as the upstream gave it: ``raw`` are the bytes that a pass rel
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,6 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
 JsonObject = dict[str, Any]
+
+
+def to_json(value: Any) -> bytes:
+    """Compact JSON; text that UTF-8 cannot hold (lone surrogates) is escaped. ``ValueError`` for NaN and infinities."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from proxy.grounding.errors import UpstreamError, UpstreamTimeout
-from proxy.upstream.base import Answer, Chunk, JsonObject
+from proxy.upstream.base import Answer, Chunk, JsonObject, to_json
 from proxy.upstream.replies import BROKEN, LATE, UNREACHABLE, error_for, secrets_of
 from proxy.upstream.retry import Failure, is_retryable, persist
 from proxy.upstream.steering import STEERING_FIELDS
@@ -63,7 +63,7 @@ class LiteLLM:
         arguments = self._arguments(body, stream=False, limit=self._params.timeout)
         result = await persist(lambda: self._attempt(arguments, self._params.timeout), self._params.max_retries)
         parsed = _dump(result)
-        return Answer(raw=_bytes(parsed), body=parsed)
+        return Answer(raw=to_json(parsed), body=parsed)
 
     async def stream(self, body: JsonObject) -> AsyncGenerator[Chunk, None]:
         """Ask for a streamed answer; no wait, for its beginning or between two chunks, exceeds ``stream_timeout``."""
@@ -75,7 +75,7 @@ class LiteLLM:
             while (piece := await _next(result, limit)) is not None:
                 data = _dump_chunk(piece)
                 begun = begun or _begins(data)
-                yield Chunk(raw=b"data: " + _bytes(data) + b"\n\n", data=data)
+                yield Chunk(raw=b"data: " + to_json(data) + b"\n\n", data=data)
         yield Chunk(raw=b"data: [DONE]\n\n", done=True)
 
     async def close(self) -> None:
@@ -217,13 +217,6 @@ def _begins(data: JsonObject) -> bool:
     if any(choice["finish_reason"] is not None and not choice.get("delta") for choice in choices):
         raise UpstreamError(BROKEN)
     return bool(choices)
-
-
-def _bytes(data: JsonObject) -> bytes:
-    try:
-        return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:
-        return json.dumps(data, separators=(",", ":")).encode()
 
 
 def _chain(error: BaseException) -> list[BaseException]:

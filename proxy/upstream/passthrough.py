@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import json
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from yarl import URL
 
 from proxy import __version__
 from proxy.grounding.errors import CallerError, UpstreamError, UpstreamTimeout
-from proxy.upstream.base import Answer, Chunk, JsonObject
+from proxy.upstream.base import Answer, Chunk, JsonObject, to_json
 from proxy.upstream.replies import (
     BROKEN,
     LATE,
@@ -279,10 +278,7 @@ def _check_size(size: int) -> None:
 def _serialise(body: JsonObject) -> bytes:
     """Write compact UTF-8 JSON; lone surrogates, which UTF-8 cannot carry, as escapes."""
     try:
-        try:
-            return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-        except UnicodeEncodeError:
-            return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
+        return to_json(body)
     except (ValueError, RecursionError):
         message = "The request holds a number or a nesting that JSON cannot carry."
         raise CallerError(message) from None

@@ -15,7 +15,7 @@ from proxy.grounding.types import CheckKind, GroundingContext, Outcome, Source, 
 from proxy.guard.answer import AnswerPart
 from proxy.guard.assess import enforce_limits
 from proxy.guard.exchange import assess
-from proxy.surfaces.base import Call, Services, json_response, parse_object
+from proxy.surfaces.base import Call, Services, json_response, parse_object, qualifiers_of
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 JsonObject = dict[str, Any]
 
-_QUALIFIERS = ("grounding_source", "query", "guard_content")
 _CHARS_PER_UNIT = 1000
 _UNCHARGED = (
     "topicPolicyUnits",
@@ -112,7 +111,7 @@ def _read(content: Any) -> _Content:
     return found
 
 
-def _text_block(block: Any, path: str) -> tuple[str, list[str]]:
+def _text_block(block: Any, path: str) -> tuple[str, tuple[str, ...]]:
     if isinstance(block, dict) and "image" in block:
         message = f"{path}.image: images are not yet supported."
         raise CallerError(message, param=f"{path}.image")
@@ -120,11 +119,7 @@ def _text_block(block: Any, path: str) -> tuple[str, list[str]]:
     if not isinstance(value, dict) or not isinstance(value.get("text"), str):
         message = f"{path}.text.text must be a string."
         raise CallerError(message, param=f"{path}.text.text")
-    qualifiers = value.get("qualifiers") or []
-    if not isinstance(qualifiers, list) or any(qualifier not in _QUALIFIERS for qualifier in qualifiers):
-        message = f"{path}.text.qualifiers must be a list of {', '.join(_QUALIFIERS)}."
-        raise CallerError(message, param=f"{path}.text.qualifiers")
-    return value["text"], qualifiers
+    return value["text"], qualifiers_of(value, f"{path}.text")
 
 
 def _render(verdict: Verdict, policy: Policy, content: _Content, *, full: bool, milliseconds: int) -> JsonObject:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from proxy.grounding.errors import CallerError
 from proxy.grounding.tags import Marked, scan, validate_suffix
 from proxy.grounding.types import GroundingContext, Source
+from proxy.surfaces.base import qualifiers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from proxy.policy.model import Policy
 
 CONFIG_FIELD = "amazon-bedrock-guardrailConfig"
-_QUALIFIERS = ("grounding_source", "query", "guard_content")
 _TYPED_PARTS = {"grounding_source": ("grounding_source",), "query": ("query",), "guarded_text": ("guard_content",)}
 _TEXT_PARTS = ("text", "input_text", "output_text")
 
@@ -188,11 +188,8 @@ def _guard_content(value: Any, path: str) -> tuple[str, tuple[str, ...]]:
     if not isinstance(block, dict):
         message = f'{path} must hold a text block: {{"text": {{"text": …, "qualifiers": […]}}}}.'
         raise CallerError(message, param=path)
-    qualifiers = block.get("qualifiers") or []
-    if not isinstance(qualifiers, list) or any(qualifier not in _QUALIFIERS for qualifier in qualifiers):
-        message = f"{path}.text.qualifiers must be a list of {', '.join(_QUALIFIERS)}."
-        raise CallerError(message, param=f"{path}.text.qualifiers")
-    return _string(block.get("text"), f"{path}.text.text"), tuple(qualifiers)
+    qualifiers = qualifiers_of(block, f"{path}.text")
+    return _string(block.get("text"), f"{path}.text.text"), qualifiers
 
 
 def _string(value: Any, path: str) -> str:

@@ -15,8 +15,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from proxy.grounding.errors import GroundwardenError, UpstreamError
-from proxy.surfaces.base import retry_headers, to_json
+from proxy.surfaces.base import retry_headers
 from proxy.surfaces.openai.choices import index_of
+from proxy.upstream.base import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
