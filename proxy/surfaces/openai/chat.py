@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.responses import Response
 
-from proxy.grounding.errors import CallerError, no_such_model
+from proxy.grounding.errors import CallerError, UpstreamError, no_such_model
 from proxy.guard.assess import enforce_limits
 from proxy.guard.exchange import exchange
 from proxy.guard.trace import trace_of
 from proxy.surfaces.base import Call, Services, json_response, parse_object
 from proxy.surfaces.openai import render
-from proxy.surfaces.openai.choices import clean, parts_of, parts_of_stream
+from proxy.surfaces.openai.choices import clean, finishes, parts_of, parts_of_stream
 from proxy.surfaces.openai.context import read_context
 from proxy.upstream.steering import STEERING_FIELDS
 
@@ -137,7 +137,11 @@ def refuse_steering(body: JsonObject) -> None:
 
 async def _collect(asked: ChatRequest) -> list[Chunk]:
     async with aclosing(asked.upstream.stream(asked.body)) as stream:
-        return [chunk async for chunk in stream]
+        chunks = [chunk async for chunk in stream]
+    if not any(chunk.done or (chunk.data and finishes(chunk.data)) for chunk in chunks):
+        message = "The model's answer broke off."
+        raise UpstreamError(message)
+    return chunks
 
 
 def _parts_of_answer(answer: Answer) -> list[AnswerPart]:

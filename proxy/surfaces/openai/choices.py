@@ -75,6 +75,11 @@ def parts_of_stream(chunks: Iterable[JsonObject]) -> list[AnswerPart]:
     )
 
 
+def finishes(chunk: JsonObject) -> bool:
+    """Whether a chunk ends a choice. A stream that has neither this nor ``[DONE]`` broke off, however it closed."""
+    return any(choice.get("finish_reason") for _, choice in _choices(chunk))
+
+
 def _odd(around: JsonObject) -> bool:
     """Whether there is text around the choices. An id may be long, but not a sentence."""
     identity, model = str(around.get("id") or ""), around.get("model")

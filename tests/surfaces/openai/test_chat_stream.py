@@ -443,3 +443,12 @@ def test_parts_that_think_are_stripped(world: World):
     reply = _asked(world, streams(chunk(delta(parts)), chunk(delta(finish="stop"))))
     assert (reply.headers[OUTCOME], SECRET.encode() in reply.content) == ("passed", False)
     assert GOOD.encode() in reply.content
+
+
+def test_a_stream_that_only_stops_broke_off(world: World):
+    """Without a finish reason and without [DONE] half an answer is no answer, even if the connection closed well."""
+    half = event(chunk(delta(GOOD)))
+    broken = _asked(world, Reply(headers=SSE, body=half))
+    assert (broken.status_code, broken.json()["error"]["message"]) == (502, "The model's answer broke off.")
+    assert _asked(world, Reply(headers=SSE, body=half + b"data: [DONE]\n\n")).status_code == 200
+    assert _asked(world, Reply(headers=SSE, body=half + event(chunk(delta(finish="stop"))))).status_code == 200
