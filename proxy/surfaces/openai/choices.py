@@ -48,7 +48,7 @@ _WORD = re.compile(r"[^\W\d_]*[.,!?'-]?[^\W\d_]*[.,!?]?")
 
 def parts_of(answer: JsonObject) -> list[AnswerPart]:
     """Each choice of a whole answer, for the guard. Raises ``UpstreamError`` for an answer that holds none."""
-    odd = _odd(answer)
+    odd = _misnamed(answer) or bool(_undeclared(answer, _ANSWER))
     return _some(
         [
             _part(index_of(choice, at), _without(choice, "message"), _object(choice, "message"), odd=odd)
@@ -60,16 +60,16 @@ def parts_of(answer: JsonObject) -> list[AnswerPart]:
 def parts_of_stream(chunks: Iterable[JsonObject]) -> list[AnswerPart]:
     """Each choice that a stream's chunks spell, joined per ``choice.index``. Raises ``UpstreamError`` for none."""
     around = _Joined()
-    ids: set[str] = set()
+    odd = False
     joined: dict[int, tuple[_Joined, _Joined]] = {}
     for chunk in chunks:
         around.add(_without(chunk, *_ANSWER))
-        ids.add(str(chunk.get("id") or ""))
+        odd = odd or _misnamed(chunk)
         for at, choice in _choices(chunk):
             whole, message = joined.setdefault(index_of(choice, at), (_Joined(), _Joined()))
             whole.add(_without(choice, "delta"))
             message.add(_object(choice, "delta"))
-    odd = _odd({**around.fields(), "id": "".join(ids)})
+    odd = odd or bool(_undeclared(around.fields(), _ANSWER))
     return _some(
         [_part(index, whole.fields(), message.fields(), odd=odd) for index, (whole, message) in sorted(joined.items())]
     )
@@ -80,12 +80,10 @@ def finishes(chunk: JsonObject) -> bool:
     return any(choice.get("finish_reason") for _, choice in _choices(chunk))
 
 
-def _odd(around: JsonObject) -> bool:
-    """Whether there is text around the choices. An id may be long, but not a sentence."""
-    identity, model = str(around.get("id") or ""), around.get("model")
-    if model is not None and not isinstance(model, str):
-        return True
-    return bool(_undeclared(around, _ANSWER)) or not identity.isascii() or len(identity.split()) > 1
+def _misnamed(body: JsonObject) -> bool:
+    """Whether the id of a reply or chunk, or its model, is no name. An id may be long, but not a sentence."""
+    identity, model = str(body.get("id") or ""), body.get("model")
+    return not isinstance(model, str | None) or not identity.isascii() or len(identity.split()) > 1
 
 
 def clean(body: JsonObject, policy: Policy, *, holder: str) -> JsonObject:
@@ -176,7 +174,8 @@ def _appended(pieces: list[Any], *, spoken: bool) -> Any:
 def _as_text(pieces: set[str]) -> str:
     """Pieces that read like words, one after the other; of fingerprints, times and other signs only the longest."""
     words = len(pieces) >= _FEWEST_WORDS and all(map(_WORD.fullmatch, pieces))
-    words = words or any(piece != piece.strip() for piece in pieces)  # " is": the space belongs to a text
+    # " is": the space belongs to a text
+    words = words or any(piece != piece.strip() or holds_text(piece) for piece in pieces)
     return " ".join(sorted(pieces)) + " ." if words else max(pieces, key=len, default="")
 
 

@@ -429,6 +429,8 @@ def test_metadata_that_changes_is_no_text(world: World, fields: list[dict[str, A
         [{"usage": {f"{SECRET} is London": 0}}, {}],
         [{"id": f"{SECRET} is London"}, {}],
         [{"note": " capital"}, {"note": f" {SECRET}"}],
+        [{"note": f"{SECRET} is"}, {"note": "fp_" + "0" * 40}],
+        [{"model": {"note": f"{SECRET} is London"}}, {}],
     ],
 )
 def test_text_in_names_and_ids_does_not_leave(world: World, fields: list[dict[str, Any]]):
