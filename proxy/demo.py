@@ -130,13 +130,12 @@ async def run(*, port: int, once: bool) -> int:
             return 0
         wrong = await _show(server)
         if once:
-            _say("\nTo keep it serving: groundwarden demo. Then try, with other words after Say: or another source:\n")
-            _say(_curl("http://127.0.0.1:8080"))
+            _say("To keep it serving: groundwarden demo.")
             server.stop()
         else:
             _say(f"Serving on {server.address}/v1, metrics on {server.admin_address}/metrics; Ctrl-C stops it.")
-            _say("Try next, with other words after Say: (the model is a parrot) or another source:\n")
-            _say(_curl(server.address))
+        _say("Try next, with other words after Say: (the model is a parrot) or another source:\n")
+        _say(_curl("http://127.0.0.1:8080" if once else server.address))
         await serving
         return 1 if wrong else 0
 

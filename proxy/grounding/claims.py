@@ -313,7 +313,7 @@ _TRADE = frozenset(
         "you're you'd mention say said state specify specified indicate tell describe address discuss answer explain "
         "reveal disclose clarify name list contain include cover provide give given gave supply available retrieve "
         "reference search source grounding following document documentation docs context text passage article excerpt "
-        "knowledge base material information info data record result content page file share found find found see "
+        "knowledge base material information info data record result content page file share find found see "
         "determine locate confirm help assist detail evidence indication enough sufficient any anything nothing none "
         "neither unknown known specific explicit direct actual actually anywhere here seem appear question topic "
         "subject matter please more further other else another rephrase repeat ask need like want mean refer talk "

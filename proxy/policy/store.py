@@ -157,29 +157,28 @@ def policy_names(folder: Path) -> frozenset[str]:
 
 def policy_problems(file: Path) -> list[Problem]:
     """Find all problems of one policy file and of those it extends, which lie beside it."""
-    files = _gather(file.parent)
-    if not file.exists():
-        return [*files.problems] or [Problem(file=file, message="does not exist")]
-    if file not in files.contents:
-        return [Problem(file=file, message="must be a file that ends in .yaml to be a policy")]
-    shelf = _Shelf(files)
-    shelf.files[file.stem] = file
-    shelf.report(_misnamed([file]))
-    _policy(shelf, file.stem)
-    return shelf.problems
+    return _alone(file)[1]
 
 
 def load_policy(file: Path) -> Policy:
     """Load one policy file, and those beside it that it extends. Raises ``ConfigError`` with its problems."""
-    problems = policy_problems(file)
-    if problems:
+    policy, problems = _alone(file)
+    if policy is None or problems:
         raise ConfigError(problems)
-    shelf = _Shelf(_gather(file.parent))
-    shelf.files[file.stem] = file
-    policy = _policy(shelf, file.stem)
-    if policy is None:
-        raise ConfigError(shelf.problems)
     return policy
+
+
+def _alone(file: Path) -> tuple[Policy | None, list[Problem]]:
+    """Read one policy file with those it extends, and none of its other neighbours."""
+    files = _gather(file.parent)
+    if not file.exists():
+        return None, [*files.problems] or [Problem(file=file, message="does not exist")]
+    if file not in files.contents:
+        return None, [Problem(file=file, message="must be a file that ends in .yaml to be a policy")]
+    shelf = _Shelf(files)
+    shelf.files[file.stem] = file
+    shelf.report(_misnamed([file]))
+    return _policy(shelf, file.stem), shelf.problems
 
 
 class _Shelf:

@@ -1,8 +1,7 @@
 """What every surface shares: the services it draws on, and the frame around each of its handlers.
 
 The frame gives each request an id and a record. When the client leaves, the handler is cancelled, which closes the
-upstream. Every error becomes the dialect's own shape here, once; text of
-prompts and answers never enters one.
+upstream. Every error becomes the dialect's own shape here, once; text of prompts and answers never enters one.
 """
 
 from __future__ import annotations

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 JsonObject = dict[str, Any]
 
+BROKE_OFF = "The model's answer broke off."
+"""What callers are told of a reply that ended before its end."""
+
 
 def to_json(value: Any) -> bytes:
     """Compact JSON; text that UTF-8 cannot hold (lone surrogates) is escaped. ``ValueError`` for NaN and infinities."""

@@ -19,7 +19,7 @@ from yarl import URL
 
 from proxy import __version__
 from proxy.grounding.errors import CallerError, UpstreamError, UpstreamTimeout
-from proxy.upstream.base import Answer, Chunk, JsonObject, to_json
+from proxy.upstream.base import BROKE_OFF, Answer, Chunk, JsonObject, to_json
 from proxy.upstream.replies import (
     BROKEN,
     LATE,
@@ -56,7 +56,6 @@ AFTER_DONE = 1.0
 STALE_WITHIN = 1.0
 """Seconds within which the end of a kept connection is taken for the server's idle limit and not for a crash."""
 
-BROKE_OFF = "The model's answer broke off."
 
 _LARGE = 1024 * 1024
 

@@ -19,6 +19,7 @@ from proxy.surfaces.base import Call, Services, json_response, parse_object
 from proxy.surfaces.openai import render
 from proxy.surfaces.openai.choices import clean, finishes, parts_of, parts_of_stream
 from proxy.surfaces.openai.context import read_context
+from proxy.upstream.base import BROKE_OFF
 from proxy.upstream.steering import STEERING_FIELDS
 
 if TYPE_CHECKING:
@@ -139,8 +140,7 @@ async def _collect(asked: ChatRequest) -> list[Chunk]:
     async with aclosing(asked.upstream.stream(asked.body)) as stream:
         chunks = [chunk async for chunk in stream]
     if not any(chunk.done or (chunk.data and finishes(chunk.data)) for chunk in chunks):
-        message = "The model's answer broke off."
-        raise UpstreamError(message)
+        raise UpstreamError(BROKE_OFF)
     return chunks
 
 
