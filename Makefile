@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DATA ?= data
 
-.PHONY: demo test lint bench-overhead bench-shortlist clean
+.PHONY: demo test lint bench-overhead bench-shortlist bench-accuracy clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
@@ -36,6 +36,9 @@ bench-overhead: $(VENV)/.installed
 
 bench-shortlist: $(VENV)/.installed
 	$(BIN)/python benchmarks/shortlist.py --data $(DATA)
+
+bench-accuracy: $(VENV)/.installed
+	$(BIN)/python benchmarks/accuracy.py --data $(DATA) --out benchmarks/ACCURACY.md
 
 clean:
 	rm -rf $(VENV)

@@ -11,7 +11,7 @@ import contextlib
 import logging
 import signal
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -27,6 +27,11 @@ from proxy.guard.record import fan_out
 from proxy.observe.log import LogSink
 from proxy.observe.metrics import Metrics
 from proxy.scoring.batcher import Batcher
+from proxy.scoring.dispatch import Dispatch
+from proxy.scoring.judge import Judge
+from proxy.scoring.remote import Remote
+from proxy.scoring.routed import RoutedModel
+from proxy.settings import EmbeddedSettings, JudgeSettings, RemoteSettings, TransformersSettings
 from proxy.surfaces.base import Services, endpoint, json_response
 from proxy.surfaces.bedrock import errors as bedrock_errors
 from proxy.surfaces.bedrock.apply import ApplyGuardrail
@@ -44,11 +49,15 @@ if TYPE_CHECKING:
     from proxy.policy.store import PolicyStore, Reload
     from proxy.scoring.base import Model, Scorer
     from proxy.settings import ScorerSettings, Settings
+    from proxy.upstream.models import UpstreamSet
 
 _log = logging.getLogger("groundwarden")
 
+BIG_BATCH = 4096
+"""Tokens of a batch for models that may run on a GPU: one full pass of windows."""
 
-def embedded_scorer(settings: ScorerSettings) -> Scorer:
+
+def embedded_scorer(settings: EmbeddedSettings) -> Scorer:
     """The scorer that ships with the package, loaded when it is warmed."""
 
     def load() -> Model:
@@ -59,7 +68,57 @@ def embedded_scorer(settings: ScorerSettings) -> Scorer:
     return Batcher(load, queue_pairs=settings.queue_pairs)
 
 
-SCORERS: dict[str, Callable[[ScorerSettings], Scorer]] = {"embedded": embedded_scorer}
+def transformers_scorer(settings: TransformersSettings) -> Scorer:
+    """A checker of claims for grounding, and for relevance, of which it knows nothing, the model that ships."""
+
+    def load() -> Model:
+        from proxy.scoring.embedded import EmbeddedModel  # noqa: PLC0415 - as above
+        from proxy.scoring.huggingface import HuggingFaceModel  # noqa: PLC0415 - and so is torch
+
+        checker = HuggingFaceModel(
+            settings.model,
+            revision=settings.revision,
+            head=None if settings.head == "auto" else settings.head,
+            entailment_label=settings.entailment_label,
+            device=None if settings.device == "auto" else settings.device,
+            dtype=None if settings.dtype == "auto" else settings.dtype,
+            max_tokens=settings.max_tokens,
+            threads=settings.threads,
+        )
+        return RoutedModel(grounding=checker, relevance=EmbeddedModel(threads=settings.threads))
+
+    return Batcher(load, queue_pairs=settings.queue_pairs, batch_tokens=BIG_BATCH)
+
+
+def judge_scorer(settings: JudgeSettings, upstreams: UpstreamSet) -> Scorer:
+    """A model of ``model_list`` as the judge of both checks."""
+    judge = Judge(settings.model, lambda: upstreams.get(settings.model), max_tokens=settings.max_tokens)
+    return Dispatch(judge, at_once=settings.concurrency, queue_pairs=settings.queue_pairs, timeout=settings.timeout)
+
+
+def remote_scorer(settings: RemoteSettings, key: str | None) -> Scorer:
+    """A scoring service over HTTP."""
+    service = Remote(
+        settings.url,
+        api_key=key,
+        most_pairs=settings.pairs_per_call,
+        max_tokens=settings.max_tokens,
+        evidence=settings.evidence,
+    )
+    return Dispatch(service, at_once=settings.concurrency, queue_pairs=settings.queue_pairs, timeout=settings.timeout)
+
+
+SCORERS: dict[type[ScorerSettings], Callable[[Any, Settings, UpstreamSet], Scorer]] = {
+    EmbeddedSettings: lambda scorer, _settings, _upstreams: embedded_scorer(scorer),
+    TransformersSettings: lambda scorer, _settings, _upstreams: transformers_scorer(scorer),
+    JudgeSettings: lambda scorer, _settings, upstreams: judge_scorer(scorer, upstreams),
+    RemoteSettings: lambda scorer, settings, _upstreams: remote_scorer(scorer, settings.scorer_key),
+}
+
+
+def build_scorer(settings: Settings, upstreams: UpstreamSet) -> Scorer:
+    """The scorer that the settings name; nothing is loaded or asked until it is warmed."""
+    return SCORERS[type(settings.scorer)](settings.scorer, settings, upstreams)
 
 
 class Server:
@@ -68,8 +127,8 @@ class Server:
     def __init__(self, settings: Settings, store: PolicyStore, *, scorer: Scorer | None = None) -> None:
         self._settings = settings
         self._store = store
-        self._scorer = scorer or SCORERS[settings.scorer.backend](settings.scorer)
         self._upstreams = build_upstreams(parse_model_list(list(settings.model_list)))
+        self._scorer = scorer or build_scorer(settings, self._upstreams)
         self._health = Health()
         self._metrics = self._counted()
         self.app = self._app()
@@ -91,12 +150,14 @@ class Server:
     async def run(self, started: Callable[[], None] | None = None) -> None:
         """Serve until a signal or ``stop``. ``started`` is called when both ports answer and the model is warm.
 
-        Raises ``OSError`` when a port is taken, ``ScoringError`` when the model does not load.
+        Raises ``OSError`` when a port is taken, ``ScoringError`` when the model does not load, ``ConfigError`` when a
+        policy names a calibration for another scorer.
         """
         watching: asyncio.Task[None] | None = None
         try:
             with self._stop_on_signals():
                 await asyncio.gather(self._scorer.warm(), self._upstreams.warm())
+                self._store.expect(self._scorer.name)
                 await self._main.listen()
                 await self._admin.listen()
                 self._health.ready = True
@@ -111,8 +172,8 @@ class Server:
             if watching is not None:
                 watching.cancel()
             await self._admin.close()
+            await self._scorer.close()  # before the models, for it may be asking one
             await self._upstreams.close()
-            await self._scorer.close()
 
     def stop(self) -> None:
         """Begin a graceful stop: no new connections, what is in flight finishes. Asked twice, it does not wait."""

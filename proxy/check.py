@@ -5,13 +5,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from proxy.keys import nearest
 from proxy.policy.store import PolicyStore, policy_names, policy_problems
-from proxy.settings import policies_folder, settings_from, tenants_written
+from proxy.scoring.embedded import MODEL_FOLDER
+from proxy.scoring.huggingface import EXTRA
+from proxy.scoring.labels import GENERATOR, Unusable, kind_and_head, supported_label
+from proxy.settings import model_folder, policies_folder, settings_from, tenants_written
 from proxy.upstream.litellm_adapter import knows_provider
 from proxy.upstream.model_list import ModelListError, parse_model_list
 from proxy.yamlfile import ConfigError, in_order, plain, read
@@ -22,6 +27,10 @@ if TYPE_CHECKING:
 
     from proxy.settings import Settings
     from proxy.yamlfile import Document, KeyPath, Problem
+
+
+EMBEDDED = f"embedded/{MODEL_FOLDER.name}"
+"""The name of the scorer that ships, known without loading it. Those of others are known once they are warm."""
 
 
 def check_config(file: Path, *, environ: Mapping[str, str] | None = None) -> list[Problem]:
@@ -51,6 +60,7 @@ def load(
     settings, problems = settings_from(document, environ=environ)
     store, found = _store(document, settings)
     found += _model_problems(document, environ)
+    found += _scorer_problems(document)
     known = {problem.path for problem in problems if problem.file == file}
     problems += [problem for problem in found if problem.file != file or problem.path not in known]
     if settings is None or store is None or problems:
@@ -73,7 +83,9 @@ def _store(document: Document, settings: Settings | None) -> tuple[PolicyStore |
     if not folder.is_dir():
         return None, [document.problem(("policies",), "must be an existing folder; its path is relative to this file")]
     problems = list(_unknown_policies(document, policy_names(folder)))
-    store = PolicyStore(folder, required=settings.required_policies if settings and not problems else ())
+    required = settings.required_policies if settings and not problems else ()
+    embedded = settings is not None and settings.scorer.backend == "embedded"
+    store = PolicyStore(folder, required=required, scorer=EMBEDDED if embedded else None)
     try:
         store.load()
     except ConfigError as error:
@@ -108,6 +120,57 @@ def _model_problems(document: Document, environ: Mapping[str, str]) -> list[Prob
         for at, entry in enumerate(entries)
         if not entry.litellm_params.passes_through and not knows_provider(entry.litellm_params)
     ]
+
+
+def _scorer_problems(document: Document) -> Iterator[Problem]:
+    """Find what keeps the scorer from starting, as far as that shows without loading or asking it."""
+    scorer = document.value.get("scorer")
+    if not isinstance(scorer, dict):
+        return
+    if scorer.get("backend") == "llm":
+        yield from _judge_problems(document, scorer.get("model"))
+    if scorer.get("backend") == "transformers":
+        yield from _missing_packages(document)
+        yield from _checkpoint_problems(document, scorer)
+
+
+def _judge_problems(document: Document, model: Any) -> Iterator[Problem]:
+    entries = document.value.get("model_list")
+    named = (entry.get("model_name") for entry in (entries if isinstance(entries, list) else ()) if _is_mapping(entry))
+    names = [name for name in named if isinstance(name, str)]
+    if isinstance(model, str) and model not in names:
+        remedy = nearest(model, names) or ", ".join(names)
+        yield document.problem(("scorer", "model"), f"must be a model_name of model_list; try {remedy}")
+
+
+def _missing_packages(document: Document) -> Iterator[Problem]:
+    missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
+    if missing:
+        message = f"needs {' and '.join(missing)}, not installed here; try pip install '{EXTRA}'"
+        yield document.problem(("scorer", "backend"), message)
+
+
+def _checkpoint_problems(document: Document, scorer: Mapping[str, Any]) -> Iterator[Problem]:
+    """Find what is wrong with a model in a folder. One on the hub is read when the server starts."""
+    model, folder = scorer.get("model"), model_folder(document)
+    if folder is None:
+        if isinstance(model, str) and model.startswith((".", "/", "~")):
+            yield document.problem(("scorer", "model"), "must be an existing folder; its path is relative to this file")
+        return
+    try:
+        written = json.loads((folder / "config.json").read_bytes())
+        kind, head = kind_and_head(written, None if scorer.get("head") == "auto" else scorer.get("head"))
+        if kind != GENERATOR:
+            supported_label(written, head, scorer.get("entailment_label"))
+    except Unusable as error:
+        key = "entailment_label" if scorer.get("entailment_label") is not None else "model"
+        yield document.problem(("scorer", key), str(error))
+    except (OSError, ValueError, AttributeError, TypeError):
+        yield document.problem(("scorer", "model"), "must be a folder with a model's config.json in it")
+
+
+def _is_mapping(value: object) -> bool:
+    return isinstance(value, dict)
 
 
 def _policy_problems(path: Path) -> list[Problem]:

@@ -6,17 +6,20 @@ import argparse
 import asyncio
 import json
 import sys
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from proxy import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 
+    from proxy.scoring.base import Scorer
 
 _T = TypeVar("_T")
-_NOT_YET = ("evaluate", "calibrate", "replay")
+_NOT_YET = ("evaluate", "replay")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -73,11 +76,54 @@ def _parser() -> argparse.ArgumentParser:
     score.add_argument("stdin", nargs="?", metavar="-", help="read the answer from standard input")
     score.set_defaults(command=_score, parser=score)
 
+    _add_calibrate(commands.add_parser("calibrate", help="fit a calibration to labelled answers, and find thresholds"))
+
     for name in _NOT_YET:
         later = commands.add_parser(name, help="not yet")
         later.add_argument("rest", nargs=argparse.REMAINDER)
         later.set_defaults(command=_not_yet, name=name)
     return parser
+
+
+def _add_calibrate(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Fit a calibration to labelled answers, measure it, and find the thresholds for what is wanted."
+    )
+    parser.add_argument(
+        "labelled",
+        type=Path,
+        metavar="LABELLED.jsonl",
+        help='rows such as {"source": "…", "query": "…", "answer": "…", "supported": true, "relevant": true}',
+    )
+    parser.add_argument("--policy", default="default", metavar="P", help="default, strict, or a policy file")
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="score with its scorer; default: the one that ships"
+    )
+    parser.add_argument("--check", choices=("grounding", "relevance"), help="default: each that rows are labelled for")
+    for quantity, words in (("precision", "at least"), ("recall", "at least"), ("block rate", "at most")):
+        parser.add_argument(
+            f"--{quantity.replace(' ', '-')}",
+            dest="wishes",
+            action="append",
+            default=[],
+            type=partial(_wish, quantity),
+            metavar="X",
+            help=f"find the threshold for {words} this {quantity}, between 0 and 1; may be given again",
+        )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the calibration here, for a policy to name")
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="write a reliability diagram here")
+    parser.set_defaults(command=_calibrate, parser=parser)
+
+
+def _wish(quantity: str, text: str) -> tuple[str, float]:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        message = f"invalid {quantity} {text!r}, try 0.95"
+        raise argparse.ArgumentTypeError(message)
+    return quantity, value
 
 
 def _port(text: str) -> int:
@@ -148,6 +194,64 @@ def _score(args: argparse.Namespace) -> int:
     return 0
 
 
+def _calibrate(args: argparse.Namespace) -> int:
+    from proxy.calibrate.command import Options  # noqa: PLC0415 - numpy: only when wanted
+    from proxy.calibrate.thresholds import Wish  # noqa: PLC0415
+    from proxy.grounding.types import CheckKind  # noqa: PLC0415
+
+    if args.plot and args.plot.suffix.lower() != ".svg":
+        args.parser.error("--plot writes SVG; name a file that ends in .svg")
+    if args.labelled in (args.out, args.plot) or (args.out and args.out == args.plot):
+        args.parser.error("LABELLED.jsonl, --out and --plot must be different files")
+    policy = _policy_file(args.policy)
+    options = Options(
+        labelled=args.labelled,
+        wishes=tuple(Wish(quantity=quantity, value=value) for quantity, value in dict.fromkeys(args.wishes)),
+        check=CheckKind(args.check) if args.check else None,
+        out=args.out,
+        plot=args.plot,
+        beside=policy.parent if policy == Path(args.policy) else None,
+    )
+    print(asyncio.run(_calibrated(options, policy, args.config)))  # noqa: T201 - this command's output
+    return 0
+
+
+async def _calibrated(options: Any, policy: Path, config: Path | None) -> str:
+    from proxy.calibrate.command import run  # noqa: PLC0415
+    from proxy.policy.store import load_policy  # noqa: PLC0415
+
+    async with _scorer_of(config) as scorer:
+        return await run(options, load_policy(policy), scorer)
+
+
+@asynccontextmanager
+async def _scorer_of(config: Path | None) -> AsyncIterator[Scorer]:
+    """The scorer that a config.yaml names, or the one that ships; closed, with what it asks, at the end."""
+    from proxy import app  # noqa: PLC0415
+    from proxy.check import load  # noqa: PLC0415
+    from proxy.settings import Settings  # noqa: PLC0415
+    from proxy.upstream.model_list import parse_model_list  # noqa: PLC0415
+    from proxy.upstream.models import build_upstreams  # noqa: PLC0415
+
+    settings = Settings() if config is None else load(config)[0]
+    upstreams = build_upstreams(parse_model_list(list(settings.model_list)))
+    scorer = app.build_scorer(settings, upstreams)
+    try:
+        await upstreams.warm()
+        yield scorer
+    finally:
+        await scorer.close()
+        await upstreams.close()
+
+
+def _policy_file(named: str) -> Path:
+    """A policy that ships with the program by its name, any other by its file."""
+    from proxy.settings import shipped_policies  # noqa: PLC0415
+
+    shipped = shipped_policies() / f"{named}.yaml"
+    return shipped if shipped.exists() else Path(named)
+
+
 def _read(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
@@ -161,16 +265,16 @@ def _read(file: Path) -> str:
 
 async def _judged(context: Any, answer: str, named: str) -> dict[str, Any]:
     from proxy.app import embedded_scorer  # noqa: PLC0415
+    from proxy.check import EMBEDDED  # noqa: PLC0415
     from proxy.guard.answer import AnswerPart  # noqa: PLC0415
     from proxy.guard.assess import Assessor  # noqa: PLC0415
     from proxy.guard.exchange import Meter, assess  # noqa: PLC0415
     from proxy.guard.trace import trace_of  # noqa: PLC0415
     from proxy.policy.store import load_policy  # noqa: PLC0415
-    from proxy.settings import ScorerSettings, shipped_policies  # noqa: PLC0415
+    from proxy.settings import EmbeddedSettings  # noqa: PLC0415
 
-    shipped = shipped_policies() / f"{named}.yaml"
-    policy = load_policy(shipped if shipped.exists() else Path(named))
-    scorer = embedded_scorer(ScorerSettings())
+    policy = load_policy(_policy_file(named), scorer=EMBEDDED)
+    scorer = embedded_scorer(EmbeddedSettings())
     try:
         await scorer.warm()
         meter, part = Meter(), AnswerPart(text=answer)

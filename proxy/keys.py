@@ -64,6 +64,31 @@ class WrittenAs:
         return core_schema.no_info_after_validator_function(self.make, written, serialization=back)
 
 
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Marks a field that is written as the keys of one of ``choices``: the one that its key ``by`` names.
+
+    Without that key it is the first. A name that is none of them is taken for the nearest one, whose own check of
+    ``by`` then refuses it.
+    """
+
+    by: str
+    choices: dict[str, type[Keys]]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
+        """Read the keys of the choice."""
+        schemas = {name: handler.generate_schema(keys) for name, keys in self.choices.items()}
+        return core_schema.tagged_union_schema(schemas, self.choose)
+
+    def choose(self, value: Any) -> str:
+        """The name of the choice that a value is, or is meant to be."""
+        name = value.get(self.by) if isinstance(value, dict) else getattr(value, self.by, None)
+        first = next(iter(self.choices))
+        if not isinstance(name, str):
+            return first
+        return name if name in self.choices else nearest(name, self.choices) or first
+
+
 def refuse_unless_null(remedy: str) -> BeforeValidator:
     """Accept null only: the key's work has not been built yet."""
 
@@ -100,14 +125,13 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
 
 
 def _problem(document: Document, model: type[Keys], details: ErrorDetails) -> Problem:
-    path: KeyPath = tuple(details["loc"])
+    path, fields = _place(model, details["loc"])
     at_key = details["type"] == "extra_forbidden"
-    message = _unknown_key(model, path) if at_key else _worded(details) + _hint(model, path, details)
+    message = _unknown_key(fields, path) if at_key else _worded(details) + _hint(fields, path, details)
     return document.problem(path, message, at_key=at_key)
 
 
-def _unknown_key(model: type[Keys], path: KeyPath) -> str:
-    fields = _fields(model, path[:-1])
+def _unknown_key(fields: dict[str, FieldInfo], path: KeyPath) -> str:
     meant = nearest(str(path[-1]), fields)
     remedy = f"try {meant}" if meant else f"the keys here are {', '.join(fields)}"
     return f"is not a known key; {remedy}"
@@ -124,7 +148,7 @@ def _worded(details: ErrorDetails) -> str:
     return words.format_map(context) if words else details["msg"].replace("Input should be", "must be")
 
 
-def _hint(model: type[Keys], path: KeyPath, details: ErrorDetails) -> str:
+def _hint(fields: dict[str, FieldInfo], path: KeyPath, details: ErrorDetails) -> str:
     """Name a value that would be right: the one probably meant, else the default."""
     if details["type"] == "value_error":
         return ""
@@ -132,7 +156,7 @@ def _hint(model: type[Keys], path: KeyPath, details: ErrorDetails) -> str:
     meant = nearest(written, _literals(expected)) if isinstance(written, str) else None
     if meant:
         return f"; try {meant}"
-    field = _fields(model, path[:-1]).get(str(path[-1])) if path else None
+    field = fields.get(str(path[-1])) if path else None
     default = field.default if field else None
     return f"; try {json.dumps(default)}" if isinstance(default, bool | int | float) else ""
 
@@ -146,23 +170,39 @@ def _without_quotes(expected: str) -> str:
     return expected.replace("'", "")
 
 
-def _fields(model: type[Keys], path: KeyPath) -> dict[str, FieldInfo]:
-    """Find the fields of the mapping at ``path``, as they are written; none where any key may stand."""
-    fields = _as_written(model)
-    for part in path:
+def _place(model: type[Keys], loc: Iterable[str | int]) -> tuple[KeyPath, dict[str, FieldInfo]]:
+    """Turn pydantic's place into the file's, and find the fields of the mapping that its last part stands in.
+
+    Pydantic's has the name of the choice after a field that is one of several. No fields where any key may stand.
+    """
+    path: KeyPath = ()
+    around, fields, choices = _as_written(model), _as_written(model), None
+    for part in loc:
+        if choices:
+            fields, choices = _as_written(choices[str(part)]), None
+            continue
+        path, around = (*path, part), fields
         if isinstance(part, str):
             field = fields.get(part)
-            below = _keys_of(field.annotation, *field.metadata) if field else None
+            below, choices = _below(field) if field else (None, None)
             fields = _as_written(below) if below else {}
-    return fields
+    return path, around
 
 
 def _as_written(model: type[Keys]) -> dict[str, FieldInfo]:
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
+def _below(field: FieldInfo) -> tuple[type[Keys] | None, dict[str, type[Keys]] | None]:
+    """Find the keys that a field's value is written with, or the choices of them."""
+    for mark in field.metadata:
+        if isinstance(mark, OneOf):
+            return None, mark.choices
+    return _keys_of(field.annotation, *field.metadata), None
+
+
 def _keys_of(*annotations: Any) -> type[Keys] | None:
-    """Find the keys that a field's value is written with, within lists and unions too."""
+    """Find the keys that a value is written with, within lists and unions too."""
     for annotation in annotations:
         if isinstance(annotation, WrittenAs):
             return annotation.keys

@@ -1,7 +1,7 @@
 """config.yaml as frozen ``Settings``. Every problem in it is found, and placed at its line.
 
 Secrets are resolved here and go no further than they must: tenants and the admin port are known by the SHA-256 of
-their keys; only ``model_list`` holds keys in the clear, and is not shown when settings are printed.
+their keys; only ``model_list`` and ``scorer_key`` hold keys in the clear, and are not shown when settings are printed.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from proxy.keys import Count, Flag, Integer, Keys, Name, refuse_unless_null, validate
+from proxy.keys import Count, Flag, Integer, Keys, Name, Number, OneOf, refuse_unless_null, validate
 from proxy.policy.store import DEFAULT
 from proxy.yamlfile import VARIABLE, ConfigError, FromEnvironment, Problem, dotted, plain
 
@@ -30,7 +31,6 @@ CONFIG_NAME = "config.yaml"
 _HERE = Path(__file__).resolve().parent
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 _TENANT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_LATER_SCORERS = ("transformers", "llm", "remote")
 
 
 def _digest(value: str) -> str:
@@ -47,9 +47,21 @@ def _tenant_id(value: str) -> str:
     return value
 
 
-def _no_later_scorer(value: Any) -> Any:
-    if value in _LATER_SCORERS:
-        message = "this backend is not yet supported; try embedded"
+def _url(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable or "@" in parts.netloc or parts.fragment:
+        message = "must be an http or https address without a user; try https://scorer.internal/score"
+        raise ValueError(message)
+    return value
+
+
+def _label(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        message = "must be the name of a label, or its number; try entailment"
         raise ValueError(message)
     return value
 
@@ -64,6 +76,15 @@ Port = Annotated[Integer, Field(ge=0, le=65535)]
 """A TCP port; 0 takes a free one."""
 Digest = Annotated[Name, AfterValidator(_digest)]
 """SHA-256 in 64 lower-case hexadecimal digits."""
+Seconds = Annotated[Number, Field(gt=0)]
+"""A stretch of time, more than none."""
+Url = Annotated[Name, AfterValidator(_url)]
+"""An http or https address."""
+Label = Annotated[str | int, BeforeValidator(_label)]
+"""A label of a model: its name or its index."""
+PairTokens = Annotated[Integer, Field(ge=128)]
+"""Tokens of a pair; with fewer there is no room for a claim and its evidence."""
+Backend = Literal["embedded", "transformers", "llm", "remote"]
 ModelEntry = Annotated[dict[str, Any], AfterValidator(plain)]
 """One entry of ``model_list``: LiteLLM's own shape, checked where it is used."""
 
@@ -96,12 +117,69 @@ class Tenant(Keys):
         return frozenset({self.policy, *self.policies})
 
 
-class ScorerSettings(Keys):
-    """What scores. ``threads`` per scoring process; ``queue_pairs`` may wait before callers are turned away."""
+class EmbeddedSettings(Keys):
+    """The model that ships. ``threads`` a scoring process; ``queue_pairs`` may wait before callers are turned away."""
 
-    backend: Annotated[Literal["embedded"], BeforeValidator(_no_later_scorer)] = "embedded"
+    backend: Backend = "embedded"
     threads: Count = 2
     queue_pairs: Count = 256
+
+
+class TransformersSettings(Keys):
+    """A checker of claims in Hugging Face's format: a folder, or a name on the hub at ``revision``.
+
+    ``auto`` takes the head that the checkpoint has, a GPU where there is one, and bfloat16 on one that can.
+    ``entailment_label`` is the label that means "supported", where the checkpoint does not say.
+    """
+
+    backend: Backend = "transformers"
+    model: Name
+    revision: Name | None = None
+    head: Literal["auto", "nli", "minicheck", "lettuce"] = "auto"
+    entailment_label: Label | None = None
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    max_tokens: PairTokens | None = None
+    threads: Count = 2
+    queue_pairs: Count = 256
+
+
+class JudgeSettings(Keys):
+    """A language model as the judge: a ``model_name`` of ``model_list``. ``timeout`` is for one question."""
+
+    backend: Backend = "llm"
+    model: Name
+    max_tokens: PairTokens = 4096
+    timeout: Seconds = 20.0
+    concurrency: Count = 8
+    queue_pairs: Count = 256
+
+
+class RemoteSettings(Keys):
+    """A scoring service over HTTP. ``api_key_env`` names the variable with its bearer token."""
+
+    backend: Backend = "remote"
+    url: Url
+    api_key_env: Name | None = None
+    evidence: Literal["pieces", "whole"] = "pieces"
+    max_tokens: PairTokens = 256
+    pairs_per_call: Count = 64
+    timeout: Seconds = 10.0
+    concurrency: Count = 8
+    queue_pairs: Count = 256
+
+
+ScorerSettings = EmbeddedSettings | TransformersSettings | JudgeSettings | RemoteSettings
+"""What scores, by its ``backend``."""
+_ByBackend = OneOf(
+    by="backend",
+    choices={
+        "embedded": EmbeddedSettings,
+        "transformers": TransformersSettings,
+        "llm": JudgeSettings,
+        "remote": RemoteSettings,
+    },
+)
 
 
 class Audit(Keys):
@@ -117,7 +195,7 @@ class SettingsKeys(Keys):
     model_list: tuple[ModelEntry, ...] = Field(default=(), repr=False)
     policies: Path = Field(default_factory=shipped_policies)
     tenants: tuple[Tenant, ...] = ()
-    scorer: ScorerSettings = ScorerSettings()
+    scorer: Annotated[ScorerSettings, _ByBackend] = EmbeddedSettings()
     bedrock_models: Annotated[None, refuse_unless_null("remove it, Converse and InvokeModel come later")] = None
     audit: Audit = Audit()
 
@@ -125,11 +203,13 @@ class SettingsKeys(Keys):
 class Settings(SettingsKeys):
     """All of config.yaml, with its names of variables resolved.
 
-    ``policies`` is absolute or relative to the working directory, no longer to the file. Every tenant has at least one
-    ``key_sha256``. ``admin_key_sha256`` is None when the admin port asks for no key.
+    ``policies`` is absolute or relative to the working directory, no longer to the file, and so is a scorer's
+    ``model`` that is a folder. Every tenant has at least one ``key_sha256``. ``admin_key_sha256`` is None when the
+    admin port asks for no key, ``scorer_key`` when a remote scorer does not.
     """
 
     admin_key_sha256: Digest | None = None
+    scorer_key: str | None = Field(default=None, repr=False)
 
     @property
     def required_policies(self) -> frozenset[str]:
@@ -171,6 +251,13 @@ def policies_folder(document: Document) -> Path:
     return document.file.parent / (str(written) if written else shipped_policies())
 
 
+def model_folder(document: Document) -> Path | None:
+    """Find the folder that a scorer's ``model`` names; None when it names none, and so a model on the hub."""
+    written = _mapping(document.value.get("scorer")).get("model")
+    folder = document.file.parent / Path(written).expanduser() if isinstance(written, str) else None
+    return folder if folder is not None and folder.is_dir() else None
+
+
 def tenants_written(document: Document) -> list[tuple[int, dict[str, Any]]]:
     """List a document's tenants with their index, as they are written: nothing about their keys is certain."""
     written = enumerate(_list(document.value.get("tenants")))
@@ -193,8 +280,22 @@ def _resolved(keys: SettingsKeys, document: Document, environ: Mapping[str, str]
         "policies": policies_folder(document),
         "tenants": tuple(_with_digest(tenant, environ) for tenant in keys.tenants),
         "admin_key_sha256": sha256_of(environ[admin_key]) if admin_key else None,
+        "scorer": _with_folder(keys.scorer, document),
+        "scorer_key": _scorer_key(keys.scorer, environ),
     }
     return Settings.model_validate({**dict(keys), **resolved})
+
+
+def _with_folder(scorer: ScorerSettings, document: Document) -> ScorerSettings:
+    folder = model_folder(document)
+    if not isinstance(scorer, TransformersSettings) or folder is None:
+        return scorer
+    return scorer.model_copy(update={"model": str(folder)})
+
+
+def _scorer_key(scorer: ScorerSettings, environ: Mapping[str, str]) -> str | None:
+    name = scorer.api_key_env if isinstance(scorer, RemoteSettings) else None
+    return environ[name].strip() if name else None
 
 
 def _with_digest(tenant: Tenant, environ: Mapping[str, str]) -> Tenant:
@@ -214,6 +315,8 @@ def _across(document: Document, environ: Mapping[str, str]) -> Iterator[Problem]
     if isinstance(server, dict):
         yield from _open_to_all(document, server)
         yield from _variable(document, ("server", "admin_key_env"), server.get("admin_key_env"), environ)
+    key = _mapping(document.value.get("scorer")).get("api_key_env")
+    yield from _variable(document, ("scorer", "api_key_env"), key, environ)
     for index, tenant in tenants:
         yield from _how_known(document, index, tenant)
         yield from _variable(document, ("tenants", index, "key_env"), tenant.get("key_env"), environ)
@@ -286,3 +389,7 @@ def _repeated(document: Document, values: Iterable[tuple[KeyPath, Any]], what: s
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import uvicorn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 JSON = {"content-type": "application/json"}
 SSE = {"content-type": "text/event-stream; charset=utf-8"}
@@ -57,7 +57,7 @@ class Request:
 class Recording:
     """A context manager; ``url`` is its address, ``requests`` what came, ``replies`` what is still to be given.
 
-    When ``replies`` is empty, ``default`` is given.
+    When ``replies`` is empty, ``default`` is given, or what it makes of the request.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Recording:
         self._came = threading.Event()
         self.requests: list[Request] = []
         self.replies: deque[Reply] = deque()
-        self.default = Reply()
+        self.default: Reply | Callable[[Request], Reply] = Reply()
 
     def wait_for_request(self, seconds: float = 5.0) -> None:
         """Block until a request has come since the last reset; raise ``TimeoutError`` when none does."""
@@ -97,6 +97,8 @@ class Recording:
         self.requests.append(request)
         self._came.set()
         reply = self.replies.popleft() if self.replies else self.default
+        if not isinstance(reply, Reply):
+            reply = reply(request)
         leaving = asyncio.ensure_future(_left(receive))
         try:
             await _give(reply, send, leaving)

@@ -20,6 +20,7 @@ class OverlapScorer:
 
     name = "overlap"
     max_tokens = 512
+    evidence = "pieces"
     queue_pairs = 3
 
     def __init__(self) -> None:

@@ -1,5 +1,6 @@
 """Everything that can be wrong before a start, found at once."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,76 @@ def test_models_are_checked_by_those_who_serve_them(tmp_path):
 
     assert [line.split(": ")[0] for line in found] == ["config.yaml:5:14", "config.yaml:6:5", "config.yaml:8:3"]
     assert "model_list[0].litellm_params.timeout" in found[1]
+
+
+def checkpoint(folder: Path, **fields) -> None:
+    """A folder with nothing of a model but its config.json."""
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"architectures": ["BertForSequenceClassification"], **fields}))
+
+
+LABELS = {"id2label": {"0": "yes", "1": "no"}, "label2id": {"yes": 0, "no": 1}}
+
+
+@pytest.mark.parametrize(
+    ("scorer", "expected"),
+    [
+        ("{backend: llm, model: gpd}", "2:31: scorer.model: must be a model_name of model_list; try gpt"),
+        ("{backend: llm, model: judge}", "2:31: scorer.model: must be a model_name of model_list; try gpt"),
+        ("{backend: transformers, model: ./nowhere}", "2:40: scorer.model: must be an existing folder; its path is"),
+        ("{backend: transformers, model: /no/where}", "2:40: scorer.model: must be an existing folder; its path is"),
+        ("{backend: transformers, model: empty}", "2:40: scorer.model: must be a folder with a model's config.json in"),
+        (
+            "{backend: transformers, model: odd}",
+            "2:40: scorer.model: has labels that do not say which one means supported (0 is yes, 1 is no); name it",
+        ),
+        (
+            "{backend: transformers, model: odd, entailment_label: maybe}",
+            "2:63: scorer.entailment_label: has labels that do not say which one means supported",
+        ),
+        (
+            "{backend: transformers, model: odd, head: lettuce}",
+            "2:40: scorer.model: is a BertForSequenceClassification, whose head can be nli or minicheck, not lettuce",
+        ),
+    ],
+)
+def test_a_scorer_that_cannot_start_is_found(write, tmp_path, scorer, expected):
+    """What shows without loading or asking it is told with its line, and what would help."""
+    checkpoint(tmp_path / "odd", **LABELS)
+    (tmp_path / "empty").mkdir()
+
+    [found] = told(write(f"scorer: {scorer}"))
+
+    assert found.startswith(f"config.yaml:{expected}")
+
+
+@pytest.mark.parametrize(
+    "scorer",
+    [
+        "{backend: llm, model: gpt}",
+        "{backend: transformers, model: org/name-on-the-hub}",
+        "{backend: transformers, model: odd, entailment_label: yes-it-is}",
+        "{backend: transformers, model: odd, entailment_label: 1}",
+        "{backend: remote, url: 'https://scorer.internal/score'}",
+    ],
+)
+def test_a_scorer_that_may_start_is_let_through(write, tmp_path, scorer):
+    """A model on the hub is not looked up, a service not asked, and an operator who names the label is believed."""
+    checkpoint(tmp_path / "odd", id2label={"0": "yes-it-is", "1": "no"})
+
+    assert told(write(f"scorer: {scorer}")) == []
+
+
+def test_a_missing_extra_is_found(write, monkeypatch):
+    """Without torch the scorer cannot load; the line says what to install."""
+    monkeypatch.setattr("proxy.check.find_spec", lambda name: None)
+
+    [found] = told(write("scorer: {backend: transformers, model: org/name}"))
+
+    assert found == (
+        "config.yaml:2:19: scorer.backend: needs torch and transformers, not installed here; "
+        "try pip install 'groundwarden[transformers]'"
+    )
 
 
 def test_everything_is_found_at_once(write):

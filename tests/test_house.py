@@ -26,15 +26,22 @@ LAYERS = {
     "scoring": ("grounding", "upstream.base"),  # a scorer may ask a model, through the seam
     "guard": ("grounding", "policy.model", "scoring.base", "upstream.base"),
     "observe": ("grounding", "policy.model", "upstream.base", "guard"),
+    "calibrate": ("grounding", "policy.model", "guard", "scoring.base", "tables", "progress"),
     "access": ("grounding", "policy", "upstream.base", "guard", "settings"),  # tenants are read from the settings
     # Surfaces know who calls, and which fields to refuse; steering is a list of words that imports nothing.
     "surfaces": ("grounding", "policy.model", "upstream.base", "upstream.steering", "guard", "access"),
 }
 # Where the parts are chosen and joined; these may import everything, and nothing above may import them but as said.
-COMPOSITION = {"__init__", "__main__", "admin", "app", "check", "cli", "demo", "settings", "tables"}
+COMPOSITION = {"__init__", "__main__", "admin", "app", "check", "cli", "demo", "progress", "settings", "tables"}
 
 # Heavy or leaky libraries: the one folder that may know them, in one file.
-SINGLE_IMPORTERS = {"litellm": "upstream", "openvino": "scoring", "prometheus_client": "observe"}
+SINGLE_IMPORTERS = {
+    "litellm": "upstream",
+    "openvino": "scoring",
+    "prometheus_client": "observe",
+    "torch": "scoring",
+    "transformers": "scoring",
+}
 
 # What the core must not touch even though Python ships it: the clock, the outside, and waiting.
 NO_CORE = (

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from proxy.settings import settings_from
+from proxy.yamlfile import parse
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -23,6 +26,13 @@ def blocks(language: str) -> list[str]:
     """The README's code blocks in a language, without the indent of a list."""
     found = re.findall(rf"^( *)```{language}\n(.*?)^\1```", README, re.MULTILINE | re.DOTALL)
     return [re.sub(rf"^{indent}", "", code, flags=re.MULTILINE) for indent, code in found]
+
+
+def commented(section: str) -> list[str]:
+    """The examples of a section in config.example.yaml that are commented out, without their marks."""
+    lines = (ROOT / "config.example.yaml").read_text(encoding="utf-8").splitlines()
+    text = "\n".join(line.removeprefix("# ").removeprefix("#") for line in lines if line.startswith("#"))
+    return re.findall(rf"^{section}:\n(?:[ ].*\n?)+", text, re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +62,20 @@ def test_the_examples_run(code: str, demo: str, monkeypatch: pytest.MonkeyPatch,
 
 
 def test_what_is_no_python_is_well_formed():
-    """Its JSON is a request and its YAML a list of tenants."""
-    [request], [tenants] = map(json.loads, blocks("json")), map(yaml.safe_load, blocks("yaml"))
+    """Its JSON is a request, its YAML a list of tenants and three scorers."""
+    [request], [tenants, scorers] = map(json.loads, blocks("json")), blocks("yaml")
     assert set(request) == {"model", "messages", "amazon-bedrock-guardrailConfig"}
-    assert set(tenants["tenants"][0]) == {"id", "policy", "policies", "key_sha256"}
+    assert set(yaml.safe_load(tenants)["tenants"][0]) == {"id", "policy", "policies", "key_sha256"}
+    assert [one["scorer"]["backend"] for one in yaml.safe_load_all(scorers)] == ["transformers", "llm", "remote"]
+
+
+@pytest.mark.parametrize("text", [*blocks("yaml")[1].split("---\n"), *commented("scorer")])
+def test_the_scorers_shown_are_right(text: str):
+    """Each scorer of the README and of config.example.yaml is one that settings accept."""
+    models = {"model_list": [{"model_name": "gpt-4o-mini", "litellm_params": {"model": "openai/gpt-4o-mini"}}]}
+    written = yaml.safe_dump({**yaml.safe_load(text), **models}).encode()
+    _, problems = settings_from(parse(ROOT / "config.yaml", written), environ={"SCORER_KEY": "x"})
+    assert problems == []
 
 
 def test_what_it_links_to_exists():

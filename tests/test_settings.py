@@ -6,8 +6,12 @@ from pathlib import Path
 import pytest
 
 from proxy.settings import (
+    EmbeddedSettings,
+    JudgeSettings,
+    RemoteSettings,
     Server,
     Settings,
+    TransformersSettings,
     find_config,
     policies_folder,
     settings_from,
@@ -107,6 +111,52 @@ def test_keys_are_known_by_digest_only():
     assert "acme-secret" not in repr(settings)
 
 
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ("backend: embedded", EmbeddedSettings, {"threads": 2}),
+        ("threads: 5", EmbeddedSettings, {"threads": 5}),
+        (
+            "backend: transformers, model: org/name, entailment_label: 0",
+            TransformersSettings,
+            {"model": "org/name", "head": "auto", "device": "auto", "entailment_label": 0, "max_tokens": None},
+        ),
+        ("backend: llm, model: gpt", JudgeSettings, {"model": "gpt", "timeout": 20.0, "concurrency": 8}),
+        ("backend: remote, url: 'https://a/b'", RemoteSettings, {"url": "https://a/b", "evidence": "pieces"}),
+    ],
+)
+def test_each_scorer_has_its_own_keys(text, kind, expected):
+    """The backend says which keys there are; without one it is the embedded scorer."""
+    scorer = loaded(f"scorer: {{{text}}}").scorer
+
+    assert type(scorer) is kind
+    assert expected.items() <= scorer.model_dump().items()
+
+
+def test_a_remote_scorers_key_is_resolved_and_not_shown():
+    """The variable's value is at hand for the scorer, without the blanks of a mounted secret, and in no print."""
+    settings = loaded("scorer: {backend: remote, url: 'http://a/', api_key_env: ACME_KEY}")
+
+    assert settings.scorer_key == "acme-secret"
+    assert "acme-secret" not in repr(settings)
+    assert loaded("scorer: {backend: remote, url: 'http://a/'}").scorer_key is None
+
+
+def test_a_models_folder_is_relative_to_the_file(tmp_path):
+    """A model that is a folder beside the file becomes its path; anything else stays a name."""
+    (tmp_path / "models" / "nli").mkdir(parents=True)
+    text = f"{MODELS}scorer: {{backend: transformers, model: models/NAME}}"
+
+    def model(name):
+        document = parse(tmp_path / "config.yaml", text.replace("NAME", name).encode(), environ=ENVIRON)
+        settings, problems = settings_from(document, environ=ENVIRON)
+        assert problems == []
+        return settings.scorer.model
+
+    assert model("nli") == str(tmp_path / "models" / "nli")
+    assert model("other") == "models/other"
+
+
 def test_settings_can_be_made_in_code():
     """The demo needs no file: sections are values with defaults."""
     settings = Settings(model_list=({"model_name": "demo"},), server=Server(port=0))
@@ -146,10 +196,33 @@ REFUSED = [
     ("server: {admin_key_env: sk-secret}", "must be the name of an environment variable"),
     ("polices: x", "polices: is not a known key; try policies"),
     ("policies: 5", "policies: must be a path"),
-    ("scorer: {backend: transformers}", "scorer.backend: this backend is not yet supported; try embedded"),
-    ("scorer: {backend: llm}", "not yet"),
-    ("scorer: {backend: remote}", "not yet"),
-    ("scorer: {backend: embeded}", "must be embedded; try embedded"),
+    ("scorer: {backend: embeded}", "must be embedded, transformers, llm or remote; try embedded"),
+    ("scorer: {backend: transformer, model: x, head: nli}", "scorer.backend: must be embedded, transformers, llm or"),
+    ("scorer: {backend: 7}", "scorer.backend: must be embedded, transformers, llm or remote"),
+    ("scorer: embedded", "scorer: must be a mapping"),
+    ("scorer: {backend: transformers}", "scorer.model: is required"),
+    ("scorer: {backend: llm}", "scorer.model: is required"),
+    ("scorer: {backend: remote}", "scorer.url: is required"),
+    ("scorer: {model: x}", "scorer.model: is not a known key; the keys here are backend, threads, queue_pairs"),
+    ("scorer: {backend: transformers, model: x, thread: 1}", "scorer.thread: is not a known key; try threads"),
+    ("scorer: {backend: llm, model: x, threads: 1}", "scorer.threads: is not a known key; the keys here are backend,"),
+    ("scorer: {backend: remote, url: 'http://a/', urll: x}", "scorer.urll: is not a known key; try url"),
+    ("scorer: {backend: transformers, model: x, trust_remote_code: true}", "scorer.trust_remote_code: is not a known"),
+    ("scorer: {backend: transformers, model: 7}", "scorer.model: must be text; put it in quotes"),
+    ("scorer: {backend: transformers, model: x, head: mini}", "must be auto, nli, minicheck or lettuce; try minicheck"),
+    ("scorer: {backend: transformers, model: x, device: gpu}", "scorer.device: must be auto, cpu or cuda"),
+    ("scorer: {backend: transformers, model: x, dtype: bf16}", "scorer.dtype: must be auto, float32 or bfloat16"),
+    ("scorer: {backend: transformers, model: x, max_tokens: 64}", "scorer.max_tokens: must be 128 or more"),
+    ("scorer: {backend: transformers, model: x, entailment_label: true}", "must be the name of a label, or its number"),
+    ("scorer: {backend: llm, model: x, timeout: 0}", "scorer.timeout: must be greater than 0"),
+    ("scorer: {backend: llm, model: x, concurrency: 0}", "scorer.concurrency: must be 1 or more; try 8"),
+    ("scorer: {backend: remote, url: 'ftp://a/'}", "scorer.url: must be an http or https address"),
+    ("scorer: {backend: remote, url: 'https://me:secret@a/'}", "scorer.url: must be an http or https address"),
+    ("scorer: {backend: remote, url: 'https:///x'}", "scorer.url: must be an http or https address"),
+    ("scorer: {backend: remote, url: 'https://a:port/'}", "scorer.url: must be an http or https address"),
+    ("scorer: {backend: remote, url: 'http://a/', evidence: all}", "scorer.evidence: must be pieces or whole"),
+    ("scorer: {backend: remote, url: 'http://a/', api_key_env: NOT_SET}", "needs the environment variable NOT_SET"),
+    ("scorer: {backend: remote, url: 'http://a/', api_key_env: sk-secret}", "must be the name of an environment"),
     ("scorer: {threads: 0}", "must be 1 or more"),
     ("scorer: {queue_pairs: 0}", "must be 1 or more; try 256"),
     ("audit: {path: audit.jsonl}", "audit.path: is not yet supported"),

@@ -160,7 +160,7 @@ class PairTokenizer:
 
 def read_pairs(folder: Path, count: int) -> list[Text]:
     """``count`` pairs, sampled evenly over the files and over both heads; long premises become windows."""
-    chance = random.Random(SEED)  # noqa: S311 - sampling, not secrets
+    chance = random.Random(SEED)
     pairs: list[Text] = []
     for path in sorted(folder.glob("*.jsonl.gz")):
         found = list(_pairs_of(path, chance))
@@ -217,15 +217,16 @@ class Variant:
     half: bool = False
 
 
-SHIPPED = Variant(name="fp16 weights, bf16", half=True, hint="bf16")
-WEIGHTS = Variant(name="int8 weights, dynamic int8", weights=nncf.CompressWeightsMode.INT8_ASYM)
+SHIPPED = Variant(name="int8 weights, bf16", weights=nncf.CompressWeightsMode.INT8_SYM, half=True, hint="bf16")
+HALF = Variant(name="fp16 weights, bf16", half=True, hint="bf16")
+WEIGHTS = Variant(name="int8 weights, dynamic int8", weights=nncf.CompressWeightsMode.INT8_SYM)
 PTQ = Variant(name="PTQ int8, smooth-quant 0.95", smooth=0.95)
 VARIANTS = (
     Variant(name="fp32"),
-    replace(SHIPPED, name="fp16 weights, fp32", hint="f32"),
-    SHIPPED,
+    replace(HALF, name="fp16 weights, fp32", hint="f32"),
+    HALF,
     WEIGHTS,
-    replace(WEIGHTS, name="int8 weights, bf16", hint="bf16"),
+    SHIPPED,
     PTQ,
     replace(PTQ, name="PTQ int8, smooth-quant 0.5", smooth=0.5),
     replace(PTQ, name="PTQ int8, no smooth-quant", smooth=-1),

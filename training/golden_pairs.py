@@ -54,7 +54,7 @@ def golden_pairs(count: int = 480) -> Iterator[GoldenPair]:
     for premise, hypothesis in ODD:
         yield "grounding", premise, hypothesis
         yield "relevance", premise, hypothesis
-    chance = random.Random(SEED)  # noqa: S311 - sampling, not secrets
+    chance = random.Random(SEED)
     for number in range(count - 2 * len(ODD)):
         yield _grounding(chance, number) if number % 5 < 3 else _relevance(chance, number)
 

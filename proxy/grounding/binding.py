@@ -1,7 +1,9 @@
-"""Which evidence counts for a claim: windows and their nearest sentences, or sentences alone.
+"""Which evidence counts for a claim: its nearest sentences, alone and composed, then whole windows.
 
 A small encoder is surest of a short premise: the very sentence that a claim repeats may be lost on it among the others
-of its window. So the sentences nearest to the claim are scored first, and their windows where those do not settle it.
+of its window. So the sentences nearest to the claim are scored first: each alone, the nearest with its neighbours, and
+those together that between them hold most of the claim's words, wherever they stand. Windows follow where those do not
+settle it.
 
 And it matches words, not which word belongs to which: from "London is the capital of UK. Tokyo is the capital of
 Japan." it calls "The capital of Japan is London" supported. So where a claim reads like one sentence of the source with
@@ -13,7 +15,9 @@ It knows words and spans, and neither scores nor thresholds.
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,11 +31,32 @@ if TYPE_CHECKING:
 SENTENCES = 4
 """Single sentences scored for a claim, the nearest first."""
 
+COMPOSED = 4
+"""Most sentences that are put together to one premise."""
+
+WINDOWS = 2
+"""Whole windows scored for a claim, the likeliest first."""
+
+_WORTH = 0.12
+"""Share of the claim's words, by weight, that a sentence must add to be worth composing."""
+
 _SHARE_OF_FRAME = 0.7
 """How much of its other words one must share with the other to count as the same statement."""
 
 _PRONOUN = re.compile(r"\W*(?:it|its|he|his|she|her|they|their|this|that|these|those)\b", re.IGNORECASE)
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A premise: one stretch of a source, or several in the order in which they stand."""
+
+    parts: tuple[Window, ...]
+
+    @property
+    def text(self) -> str:
+        """What the scorer reads."""
+        return " ".join(part.text for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +67,65 @@ class _Sentence:
     opens_with_pronoun: bool
 
 
-def evidence_for(claim: str, windows: Sequence[Window]) -> tuple[list[Window], list[Window]]:
+def evidence_for(claim: str, windows: Sequence[Window]) -> tuple[list[Piece], list[Piece]]:
     """What may support ``claim``: the sentences nearest to it, and the windows to ask if they do not.
 
-    No windows when the claim looks like a mixture: no sentence holds all of its names and numbers, but one holds all
-    save one, with mostly the same other words and another value in its place, and the missing value is in another one.
+    ``windows`` come likeliest first. Neither windows nor composed sentences when the claim looks like a mixture: no
+    sentence holds all of its names and numbers, but one holds all save one, with mostly the same other words and
+    another value in its place, and the missing value is in another one.
     """
     names = _names(window.text for window in windows)
     sentences = _sentences(windows, names)
     words = frozenset(terms(claim))
-    nearest = sorted(sentences, key=lambda sentence: -_nearness(words, sentence))
-    chosen = [sentence.window for sentence in nearest[:SENTENCES]]
+    weights = _weights(words, sentences)
+    nearest = sorted(sentences, key=lambda sentence: -_nearness(words, sentence, weights))
+    pieces = [Piece((sentence.window,)) for sentence in nearest[:SENTENCES]]
     if _mixes(words, _values(words, names), sentences):
-        return chosen, []
-    asked = {window.text.strip() for window in chosen}
-    return chosen, [window for window in windows if window.text.strip() not in asked]
+        return pieces, []
+    together = (_with_neighbours(nearest, sentences), _composed(words, nearest, weights))
+    pieces += [Piece(tuple(sorted(each, key=_place))) for each in together if len(each) > 1]
+    first = list({piece.text: piece for piece in pieces}.values())
+    asked = {piece.text.strip() for piece in first}
+    return first, [Piece((window,)) for window in windows[:WINDOWS] if window.text.strip() not in asked]
 
 
-def _nearness(words: frozenset[str], sentence: _Sentence) -> float:
-    """The share of the claim's words that a sentence holds, a little less for what else it says."""
-    return len(words & sentence.words) / (len(words) + 0.3 * len(sentence.words) + 1)
+def _weights(words: frozenset[str], sentences: Sequence[_Sentence]) -> dict[str, float]:
+    """How telling each of the claim's words is: the rarer among the sentences (Robertson and Sparck Jones 1976)."""
+    found = Counter(word for sentence in sentences for word in words & sentence.words)
+    return {word: math.log(1 + (len(sentences) + 1) / (found[word] + 0.5)) for word in words}
+
+
+def _nearness(words: frozenset[str], sentence: _Sentence, weights: dict[str, float]) -> float:
+    """The weight of the claim's words that a sentence holds, a little less for what else it says."""
+    return sum(weights[word] for word in words & sentence.words) / (len(words) + 0.3 * len(sentence.words) + 1)
+
+
+def _with_neighbours(nearest: Sequence[_Sentence], sentences: Sequence[_Sentence]) -> list[Window]:
+    """The nearest sentence between the one before it and the one after it: what "it" and "there" stand for."""
+    if not nearest:
+        return []
+    ordered = sorted((sentence.window for sentence in sentences), key=_place)
+    at = ordered.index(nearest[0].window)
+    return [window for window in ordered[max(0, at - 1) : at + 2] if window.source == ordered[at].source]
+
+
+def _place(window: Window) -> tuple[int, int]:
+    return window.source, window.start
+
+
+def _composed(words: frozenset[str], nearest: Sequence[_Sentence], weights: dict[str, float]) -> list[Window]:
+    """Sentences that hold most of the claim's words between them: each adds to those before it."""
+    whole, left = sum(weights.values()), words
+    chosen: list[Window] = []
+    while left and len(chosen) < COMPOSED:
+        gains = [sum(weights[word] for word in left & sentence.words) for sentence in nearest]
+        most = max(gains, default=0.0)
+        if most < _WORTH * whole:
+            break
+        sentence = nearest[gains.index(most)]
+        chosen.append(sentence.window)
+        left -= sentence.words
+    return chosen
 
 
 def _mixes(words: frozenset[str], values: frozenset[str], sentences: Sequence[_Sentence]) -> bool:

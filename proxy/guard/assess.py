@@ -11,10 +11,10 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from proxy.grounding.binding import evidence_for
+from proxy.grounding.binding import Piece, evidence_for
 from proxy.grounding.claims import hypothesis, split_claims
 from proxy.grounding.errors import CallerError, ScoringError
-from proxy.grounding.evidence import EvidenceIndex, windows_of
+from proxy.grounding.evidence import WINDOW_TOKENS, EvidenceIndex, windows_of
 from proxy.grounding.types import (
     CheckKind,
     Claim,
@@ -36,11 +36,14 @@ if TYPE_CHECKING:
     from proxy.policy.model import Policy
     from proxy.scoring.base import Scorer
 
-WINDOWS_PER_CLAIM = 4
-"""Length of the short list; recall at this length is measured by ``make bench-shortlist``."""
+WINDOWS_PER_CLAIM = 16
+"""Length of the short list whose sentences are looked at; its recall is measured by ``make bench-shortlist``."""
 
 ENOUGH = 0.9
-"""Support from single sentences at which, if the threshold is reached too, their windows are not asked."""
+"""Support from sentences at which, if the threshold is reached too, whole windows are not asked."""
+
+WHOLE_MARGIN = 32
+"""Tokens left free beside the evidence and the claim, for a scorer that reads all of it at once."""
 
 QUERY_WINDOWS = 4
 """A query longer than one window is cut like a source; an answer to any of its first parts is relevant."""
@@ -205,6 +208,7 @@ class _Run:
         self._deadline = asyncio.get_running_loop().time() + REQUEST_SECONDS
         applies = bool(prepared.queries) and "tool_calls" not in part.carries
         self.terms = _terms(policy, relevance_applies=applies)
+        self._calibration = policy.calibration
 
     async def score(self, claims: tuple[Claim, ...]) -> list[ClaimResult]:
         results = [ClaimResult(claim=claim) for claim in claims]
@@ -237,32 +241,52 @@ class _Run:
 
     async def _ask(self, claim: Claim) -> ClaimResult:
         asserted, alone = hypothesis(claim, self._prepared.context.query), hypothesis(claim, None)
-        first: list[Window] = []
-        then: list[Window] = []
+        first: list[Piece] = []
+        then: list[Piece] = []
         if self.terms.grounding.active:
-            first, then = evidence_for(asserted, self._prepared.index.shortlist(asserted, WINDOWS_PER_CLAIM))
+            first, then = self._evidence_for(asserted)
         queries = self._prepared.queries if self.terms.relevance.active and self.terms.relevance_applies else ()
         pairs = [Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=alone) for query in queries]
         scores = await self._scorer.score(pairs + _grounding_pairs(first, asserted))
-        evidence = _evidence(first, scores[len(pairs) :])
-        best = max((found.support for found in evidence), default=0.0)
+        relevance = max((self._calibrated(CheckKind.RELEVANCE, score) for score in scores[: len(pairs)]), default=None)
+        found = self._supports(first, scores[len(pairs) :])
+        best = max((support for _, support in found), default=0.0)
         if then and best < max(ENOUGH, self.terms.grounding.threshold):
-            evidence += _evidence(then, await self._scorer.score(_grounding_pairs(then, asserted)))
-        evidence.sort(key=lambda found: -found.support)
+            found += self._supports(then, await self._scorer.score(_grounding_pairs(then, asserted)))
+        found.sort(key=lambda each: -each[1])
         return ClaimResult(
-            claim=claim,
-            support=evidence[0].support if evidence else None,
-            relevance=max(scores[: len(pairs)], default=None),
-            evidence=tuple(evidence),
+            claim=claim, support=found[0][1] if found else None, relevance=relevance, evidence=_evidence(found)
         )
 
+    def _evidence_for(self, asserted: str) -> tuple[list[Piece], list[Piece]]:
+        index = self._prepared.index
+        if self._scorer.evidence == "pieces":
+            return evidence_for(asserted, index.shortlist(asserted, WINDOWS_PER_CLAIM))
+        room = self._scorer.max_tokens - len(self._scorer.token_spans(asserted)) - WHOLE_MARGIN
+        chosen = index.shortlist(asserted, max(1, room // WINDOW_TOKENS))
+        return [Piece(tuple(sorted(chosen, key=lambda window: (window.source, window.start))))], []
 
-def _grounding_pairs(windows: list[Window], asserted: str) -> list[Pair]:
-    return [Pair(kind=CheckKind.GROUNDING, premise=window.text, hypothesis=asserted) for window in windows]
+    def _supports(self, pieces: list[Piece], scores: list[float]) -> list[tuple[Piece, float]]:
+        return [
+            (piece, self._calibrated(CheckKind.GROUNDING, score)) for piece, score in zip(pieces, scores, strict=True)
+        ]
+
+    def _calibrated(self, kind: CheckKind, score: float) -> float:
+        """On the policy's own scale, if it was fitted for this scorer."""
+        return self._calibration.apply(kind, score) if self._calibration.suits(self._scorer.name) else score
 
 
-def _evidence(windows: list[Window], supports: list[float]) -> list[Evidence]:
-    return [Evidence(window=window, support=score) for window, score in zip(windows, supports, strict=True)]
+def _grounding_pairs(pieces: list[Piece], asserted: str) -> list[Pair]:
+    return [Pair(kind=CheckKind.GROUNDING, premise=piece.text, hypothesis=asserted) for piece in pieces]
+
+
+def _evidence(found: list[tuple[Piece, float]]) -> tuple[Evidence, ...]:
+    """What was read, best first, each stretch of a source once, with the best support it had a part in."""
+    best: dict[Window, float] = {}
+    for piece, support in found:
+        for window in piece.parts:
+            best.setdefault(window, support)
+    return tuple(Evidence(window=window, support=support) for window, support in best.items())
 
 
 async def _off_loop(size: int, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:

@@ -13,8 +13,9 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, InstanceOf, PlainSerializer
 
+from proxy.grounding.calibration import Calibration
 from proxy.grounding.types import MAX_THRESHOLD, Action, Aggregate, Rule
 from proxy.keys import Count, Flag, Integer, Keys, Name, Number, Text, WrittenAs
 
@@ -57,6 +58,20 @@ def _no_audit_yet(audit_text: bool) -> bool:  # noqa: FBT001 - a validator takes
         message = "the audit is not yet supported; try false"
         raise ValueError(message)
     return audit_text
+
+
+def _calibration(value: Any) -> Calibration:
+    """Take what the policy store has read; null is the identity. A path that nobody has read is refused."""
+    if value is None:
+        return Calibration()
+    if not isinstance(value, Calibration):
+        message = "must be the path of a calibration file, or null; groundwarden calibrate makes one"
+        raise ValueError(message)  # noqa: TRY004 - pydantic collects only ValueError
+    return value
+
+
+def _content(calibration: Calibration) -> str | None:
+    return None if calibration == Calibration() else calibration.text
 
 
 Threshold = Annotated[Number, Field(ge=0, le=MAX_THRESHOLD)]
@@ -140,6 +155,12 @@ class PolicyKeys(Keys):
     query: Literal["tagged", "last_user"] = "tagged"
     stream: Literal["sentence", "buffer", "after"] = "sentence"
     citations: Citations = Citations()
+    calibration: Annotated[
+        InstanceOf[Calibration],
+        BeforeValidator(_calibration),
+        PlainSerializer(_content),
+    ] = Calibration()
+    """Written as a path, relative to the file that names it. Scores, thresholds and citations are on its scale."""
     limits: Limits = Limits()
     timeout_ms: Annotated[Count, Field(le=MAX_TIMEOUT_MS)] = 2000
     retry: Retry = Retry()

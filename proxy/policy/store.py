@@ -8,6 +8,8 @@ Rules of this file:
 - A half-written file can be valid and laxer than either the old or the new one. So a changed folder must read the
   same twice, a moment apart, before it counts, and a blank file is refused: it is what a writer leaves who begins.
 - A bad set is reported once, not at every look.
+- A calibration file belongs to the set of the policies that name it, wherever it lies: it is watched with them, and a
+  bad one is a problem of the policy's line.
 """
 
 from __future__ import annotations
@@ -17,10 +19,11 @@ import hashlib
 import re
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from proxy.grounding.calibration import Calibration
 from proxy.keys import nearest, validate
 from proxy.policy.model import Policy, PolicyKeys
 from proxy.yamlfile import MAX_BYTES, ConfigError, Document, Problem, parse
@@ -61,18 +64,19 @@ class Reload:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """What the folder holds: each policy file's bytes, or why it cannot be read."""
+    """What the folder holds: each policy file's bytes, or why it cannot be read. ``named`` are files they name."""
 
     contents: Mapping[Path, bytes | str]
     problems: tuple[Problem, ...] = ()
+    named: Mapping[Path, bytes | str] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
         """Changes whenever the set would."""
         digest = hashlib.sha256()
-        for file, content in self.contents.items():
+        for file, content in (*self.contents.items(), *sorted(self.named.items())):
             data = content.encode() if isinstance(content, str) else content
-            digest.update(f"{type(content).__name__} {file.name} {len(data)}\n".encode() + data)
+            digest.update(f"{type(content).__name__} {file} {len(data)}\n".encode() + data)
         digest.update(repr(self.problems).encode())
         return digest.hexdigest()
 
@@ -80,14 +84,24 @@ class _Files:
 class PolicyStore:
     """The policies of one folder: ``NAME.yaml`` (or ``.yml``) each; its subfolders are not read.
 
-    ``required`` are names that must exist in every set, such as those tenants refer to. ``settle`` is how many seconds
-    a changed folder must stay the same before it is read in earnest.
+    ``required`` are names that must exist in every set, such as those tenants refer to. ``scorer`` is the name of the
+    scorer that calibrations must have been fitted for; None takes any. ``settle`` is how many seconds a changed folder
+    must stay the same before it is read in earnest.
     """
 
-    def __init__(self, folder: Path, *, required: Iterable[str] = (), settle: float = _SETTLE_SECONDS) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        required: Iterable[str] = (),
+        scorer: str | None = None,
+        settle: float = _SETTLE_SECONDS,
+    ) -> None:
         self.folder = folder
         self.required = frozenset(required)
+        self._scorer = scorer
         self._settle = settle
+        self._named: frozenset[Path] = frozenset()
         self._lock = threading.Lock()
         self._seen: str | None = None
         self._own_default = False
@@ -104,7 +118,17 @@ class PolicyStore:
     def load(self) -> PolicySnapshot:
         """Read the folder and put its set in force. Raises ``ConfigError`` with all problems of all files."""
         with self._lock:
-            return self._take(_gather(self.folder))
+            return self._take(self._look())
+
+    def expect(self, scorer: str) -> None:
+        """From now on take only calibrations that were fitted for this scorer.
+
+        Raises ``ConfigError`` when the folder names another, and is then to be used no more.
+        """
+        with self._lock:
+            if scorer != self._scorer:
+                self._scorer = scorer
+                self._take(self._look())
 
     def refresh(self) -> Reload:
         """Look again, and swap the set if the folder holds another, valid one.
@@ -113,7 +137,7 @@ class PolicyStore:
         folder.
         """
         with self._lock:
-            files = _gather(self.folder)
+            files = self._look()
             if files.fingerprint == self._seen or not self._settled(files):
                 return Reload(result="unchanged")
             try:
@@ -133,11 +157,17 @@ class PolicyStore:
     def _settled(self, files: _Files) -> bool:
         """Whether the folder still holds the same a moment later; if not, a later look finds it."""
         time.sleep(self._settle)
-        return _gather(self.folder).fingerprint == files.fingerprint
+        return self._look().fingerprint == files.fingerprint
+
+    def _look(self) -> _Files:
+        """Read the folder, and the files that its policies named the last time."""
+        return replace(_gather(self.folder), named={file: _content(file) for file in self._named})
 
     def _take(self, files: _Files) -> PolicySnapshot:
-        self._seen = files.fingerprint
-        policies, problems = _policies(files)
+        shelf = _Shelf(files, self._scorer)
+        policies, problems = _policies(shelf, files), shelf.problems
+        self._seen = replace(files, named=shelf.named).fingerprint
+        self._named = frozenset(shelf.named)
         missing = () if problems else sorted(self.required - policies.keys())
         problems += [_missing(self.folder, name) for name in missing]
         own_default = any(file.stem == DEFAULT for file in files.contents)
@@ -157,35 +187,44 @@ def policy_names(folder: Path) -> frozenset[str]:
 
 def policy_problems(file: Path) -> list[Problem]:
     """Find all problems of one policy file and of those it extends, which lie beside it."""
-    return _alone(file)[1]
+    return _alone(file, None)[1]
 
 
-def load_policy(file: Path) -> Policy:
-    """Load one policy file, and those beside it that it extends. Raises ``ConfigError`` with its problems."""
-    policy, problems = _alone(file)
+def load_policy(file: Path, *, scorer: str | None = None) -> Policy:
+    """Load one policy file, and those beside it that it extends. ``scorer``: as in a store.
+
+    Raises ``ConfigError`` with its problems.
+    """
+    policy, problems = _alone(file, scorer)
     if policy is None or problems:
         raise ConfigError(problems)
     return policy
 
 
-def _alone(file: Path) -> tuple[Policy | None, list[Problem]]:
+def _alone(file: Path, scorer: str | None) -> tuple[Policy | None, list[Problem]]:
     """Read one policy file with those it extends, and none of its other neighbours."""
     files = _gather(file.parent)
     if not file.exists():
         return None, [*files.problems] or [Problem(file=file, message="does not exist")]
     if file not in files.contents:
         return None, [Problem(file=file, message="must be a file that ends in .yaml to be a policy")]
-    shelf = _Shelf(files)
+    shelf = _Shelf(files, scorer)
     shelf.files[file.stem] = file
     shelf.report(_misnamed([file]))
     return _policy(shelf, file.stem), shelf.problems
 
 
 class _Shelf:
-    """The folder's documents by policy name, and everything found wrong so far, each thing once."""
+    """The folder's documents by policy name, and everything found wrong so far, each thing once.
 
-    def __init__(self, files: _Files) -> None:
+    ``named`` fills with the files that policies name, as they were read.
+    """
+
+    def __init__(self, files: _Files, scorer: str | None) -> None:
         self.files = {file.stem: file for file in files.contents}
+        self.named: dict[Path, bytes | str] = {}
+        self._scorer = scorer
+        self._beside = files.named
         self._contents = files.contents
         self._documents: dict[str, Document | None] = {}
         self._problems: dict[Problem, None] = dict.fromkeys(files.problems)
@@ -203,6 +242,21 @@ class _Shelf:
             self._documents[name] = self._parsed(self.files[name])
         return self._documents[name]
 
+    def calibration(self, file: Path) -> Calibration:
+        """Read a calibration file. Raises ``ValueError``, which says what is wrong with naming it."""
+        if file not in self.named:
+            self.named[file] = self._beside[file] if file in self._beside else _content(file)
+        content = self.named[file]
+        if isinstance(content, str):
+            message = f"names a file that {content}; its path is relative to this file"
+            raise ValueError(message)  # noqa: TRY004 - a wrong file, not a wrong call
+        found = _calibration(content)
+        if self._scorer is not None and not found.suits(self._scorer):
+            fitted = f"names a calibration for the scorer {found.scorer[:80]}, and scores come from {self._scorer}"
+            message = f"{fitted}; fit one with groundwarden calibrate"
+            raise ValueError(message)
+        return found
+
     def _parsed(self, file: Path) -> Document | None:
         content = self._contents[file]
         if isinstance(content, str):
@@ -219,16 +273,30 @@ class _Shelf:
             return None
 
 
-def _policies(files: _Files) -> tuple[dict[str, Policy], list[Problem]]:
-    """Turn the folder's files into policies: those that are valid, and all problems."""
-    shelf = _Shelf(files)
+def _calibration(content: bytes) -> Calibration:
+    """Make a calibration of a file's bytes. Raises ``ValueError``, which says what is wrong with naming it."""
+    if len(content) > MAX_BYTES:
+        message = f"names a file larger than {MAX_BYTES} bytes"
+        raise ValueError(message)
+    try:
+        return Calibration.read(content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        reason = "is not UTF-8 text"
+    except ValueError as error:
+        reason = str(error)
+    message = f"names a file that cannot be used: {reason}"
+    raise ValueError(message)
+
+
+def _policies(shelf: _Shelf, files: _Files) -> dict[str, Policy]:
+    """Turn the folder's files into policies: those that are valid. All problems end on the shelf."""
     shelf.report(_misnamed(files.contents))
     shelf.report(_twice(files.contents))
     found = {name: _policy(shelf, name) for name in shelf.files}
     policies = {name: policy for name, policy in found.items() if policy is not None}
     if DEFAULT not in shelf.files and not files.problems:
         policies[DEFAULT] = Policy(name=DEFAULT)
-    return policies, shelf.problems
+    return policies
 
 
 def _policy(shelf: _Shelf, name: str) -> Policy | None:
@@ -236,9 +304,28 @@ def _policy(shelf: _Shelf, name: str) -> Policy | None:
     document = _resolved(shelf, name, ())
     if document is None:
         return None
-    keys, problems = validate(document, PolicyKeys)
-    shelf.report(problems)
+    keys = _validated(shelf, document)
     return Policy.model_validate({**dict(keys), "name": name}) if keys else None
+
+
+def _validated(shelf: _Shelf, document: Document) -> PolicyKeys | None:
+    """Fill a policy's keys; None when anything is wrong with them. All problems end on the shelf."""
+    keys, problems = validate(_calibrated(shelf, document), PolicyKeys)
+    shelf.report(problems)
+    return keys
+
+
+def _calibrated(shelf: _Shelf, document: Document) -> Document:
+    """Put the calibration in the place of the path to it, which is relative to the file that this is written in."""
+    written = document.value.get("calibration")
+    if not isinstance(written, str) or not written:
+        return document
+    try:
+        found = shelf.calibration(document.values["calibration",].file.parent / written)
+    except ValueError as error:
+        shelf.report([document.problem(("calibration",), str(error))])
+        found = Calibration()
+    return replace(document, value={**document.value, "calibration": found})
 
 
 def _resolved(shelf: _Shelf, name: str, below: tuple[str, ...]) -> Document | None:
@@ -258,7 +345,7 @@ def _resolved(shelf: _Shelf, name: str, below: tuple[str, ...]) -> Document | No
         resolved = _resolved(shelf, base, (*below, name))
         if resolved is not None:
             return alone.over(resolved)
-    shelf.report(validate(alone, PolicyKeys)[1])  # what is wrong here whatever it extends
+    _validated(shelf, alone)  # what is wrong here whatever it extends
     return None
 
 
@@ -316,11 +403,16 @@ def _is_policy(file: Path) -> bool:
 
 
 def _content(file: Path) -> bytes | str:
+    """Read a file: its bytes, or why it cannot be read. A pipe is not opened: it would wait for a writer."""
     try:
+        if file.exists() and not file.is_file():
+            return "is no ordinary file"
         with file.open("rb") as stream:
             return stream.read(MAX_BYTES + 1)
     except OSError as error:
         return f"cannot be read: {_reason(error)}"
+    except ValueError:
+        return "has a name that no file can have"
 
 
 def _reason(error: OSError) -> str:

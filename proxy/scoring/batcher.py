@@ -18,16 +18,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from proxy.grounding.errors import Overloaded, ScoringError
-from proxy.grounding.types import CheckKind, Pair
+from proxy.scoring.base import WARM_PAIR, checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from proxy.scoring.base import Model
+    from proxy.grounding.types import Pair
+    from proxy.scoring.base import EvidenceUse, Model
 
 _log = logging.getLogger(__name__)
 
-WARM_PAIR = Pair(kind=CheckKind.GROUNDING, premise="The scorer is ready.", hypothesis="The scorer is warm.")
 FIRST_GUESS = 0.02
 """Seconds a pair takes, until some have been timed."""
 SMOOTHING = 0.2
@@ -60,7 +60,8 @@ class Batcher:
 
     ``queue_pairs`` is how many pairs may be unfinished before ``admit`` refuses. ``batch_tokens`` is the token budget
     of a batch; a longer pair goes alone. ``close_seconds`` is how long ``close`` waits for a batch that is running.
-    ``name`` is "" and ``max_tokens`` 0 until the model is loaded.
+    ``name`` is "", ``max_tokens`` 0 and ``evidence`` "pieces" until the model is loaded. What ``factory`` raises as
+    ``ScoringError`` says why it cannot be, and is passed on as it is.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Batcher:
     ) -> None:
         self.name = ""
         self.max_tokens = 0
+        self.evidence: EvidenceUse = "pieces"
         self._factory = factory
         self._limit = queue_pairs
         self._budget = batch_tokens
@@ -198,7 +200,8 @@ class Batcher:
     def _load(self) -> None:
         if self._model is None:
             model = self._factory()
-            self.name, self.max_tokens, self._model = model.name, model.max_tokens, model
+            self.name, self.max_tokens, self.evidence = model.name, model.max_tokens, model.evidence
+            self._model = model
 
     def _measure(self, job: _Job) -> int:
         """Sort a job's pairs by length, once; returns the tokens that still wait."""
@@ -234,7 +237,7 @@ class Batcher:
         start = time.monotonic()
         scores: list[float] | BaseException
         try:
-            scores = _checked(self._model.score([job.pairs[index] for job, index in batch]), len(batch))
+            scores = checked(self._model.score([job.pairs[index] for job, index in batch]), len(batch))
         except BaseException as error:  # noqa: BLE001 - as above
             scores = error
         self._time(time.monotonic() - start, len(batch))
@@ -256,7 +259,13 @@ class Batcher:
                 _tell(job, job.scores)
 
     def _report(self, jobs: list[_Job], error: BaseException) -> None:
-        """Fail jobs for an error of the model's. Only its type is told: its words may hold the texts."""
+        """Fail jobs for an error of the model's. Only its type is told: its words may hold the texts.
+
+        What was raised as ``ScoringError`` holds none, and says more.
+        """
+        if isinstance(error, ScoringError):
+            self._fail(jobs, error.message)
+            return
         kind = type(error).__name__
         where = traceback.extract_tb(error.__traceback__)[-1]
         _log.error("scoring failed: %s at %s:%s", kind, where.filename, where.lineno)
@@ -266,14 +275,6 @@ class Batcher:
         for job in jobs:
             self._drop(job)
             _tell(job, ScoringError(message))
-
-
-def _checked(scores: Sequence[float], count: int) -> list[float]:
-    numbers = [float(score) for score in scores]
-    if len(numbers) != count or not all(0 <= number <= 1 for number in numbers):
-        message = "the model did not give one score in [0, 1] for each pair"
-        raise ValueError(message)
-    return numbers
 
 
 def _tell(job: _Job, result: list[float] | ScoringError) -> None:

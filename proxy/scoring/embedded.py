@@ -7,17 +7,24 @@ faster by a fifth at 64 tokens, a tenth at 128 and nothing at 256, and need eigh
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from proxy.grounding.calibration import Calibration
+from proxy.grounding.facts import Signs, compare, facts_of
 from proxy.grounding.types import CheckKind, Pair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from proxy.scoring.base import EvidenceUse
+
 MODEL_FOLDER = Path(__file__).parent / "minilm"
+
+CHECKS, CALIBRATION = "weights.json", "calibration.json"
 
 POSITIONS = 512
 """What the encoder has embeddings for."""
@@ -43,6 +50,9 @@ HEADS = {CheckKind.GROUNDING: 0, CheckKind.RELEVANCE: 1}
 class EmbeddedModel:
     """A ``Model``. ``folder`` holds model.xml, model.bin and tokenizer.json; ``threads`` is the CPU threads it may use.
 
+    ``folder`` may hold weights.json (what the exact checks add to the encoder's logit) and calibration.json (the map
+    from there to a calibrated score) too; without them the score is the encoder's alone.
+
     Loading takes a third of a second, so nothing compiled is cached on disk. Raises ``FileNotFoundError`` when a file
     is missing, ``ValueError`` for fewer than 1 thread or for a ``max_tokens`` that is not within 160 and 512, and what
     OpenVINO or the tokenizer raises when a file is damaged.
@@ -60,8 +70,11 @@ class EmbeddedModel:
                 raise FileNotFoundError(folder / file)
         self.name = f"embedded/{folder.name}"
         self.max_tokens = max_tokens
+        self.evidence: EvidenceUse = "pieces"
         self._tokenizer = _Tokenizer(folder / "tokenizer.json", max_tokens)
         self._network = _Network(folder / "model.xml", threads, self._tokenizer.pad)
+        self._checks = _Checks.read(folder / CHECKS)
+        self._calibration = _read_calibration(folder / CALIBRATION)
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Character spans of the tokens of ``text``, in order. Safe to call from any thread."""
@@ -82,7 +95,48 @@ class EmbeddedModel:
         encoded = self._tokenizer.encode(pair)
         if pair.kind is CheckKind.GROUNDING and not encoded.whole:
             return 0.0
-        return self._network.run(encoded)[HEADS[pair.kind]]
+        logit = self._network.run(encoded)[HEADS[pair.kind]]
+        if pair.kind is CheckKind.GROUNDING:
+            logit = self._checks.weigh(logit, pair)
+        return self._calibration.apply(pair.kind, _sigmoid(logit))
+
+    def logit(self, pair: Pair) -> float:
+        """What the encoder alone says, before exact checks and calibration: for fitting them."""
+        both = self._network.run(self._tokenizer.encode(pair))
+        return both[HEADS[pair.kind]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Checks:
+    """A logistic combination of the encoder's logit with the signs of the exact checks (Cox 1958)."""
+
+    bias: float = 0.0
+    scale: float = 1.0
+    signs: tuple[float, ...] = ()
+
+    @classmethod
+    def read(cls, path: Path) -> _Checks:
+        """Weights as training/fit.py wrote them; none without the file. ``ValueError`` if they are for other signs."""
+        if not path.is_file():
+            return cls()
+        written = json.loads(path.read_text("utf-8"))
+        if tuple(written["signs"]) != Signs.names_of():
+            message = f"{path.name} holds weights of other signs than {', '.join(Signs.names_of())}"
+            raise ValueError(message)
+        return cls(written["bias"], written["scale"], tuple(written["signs"].values()))
+
+    def weigh(self, logit: float, pair: Pair) -> float:
+        """The logit of the claim's support, exact checks and all."""
+        if not self.signs:
+            return logit
+        found = compare(facts_of(pair.hypothesis), facts_of(pair.premise)).numbers()
+        return (
+            self.bias + self.scale * logit + sum(weight * sign for weight, sign in zip(self.signs, found, strict=True))
+        )
+
+
+def _read_calibration(path: Path) -> Calibration:
+    return Calibration.read(path.read_text("utf-8")) if path.is_file() else Calibration()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +227,7 @@ class _Network:
         self._pad = pad
 
     def run(self, encoded: _Encoded) -> tuple[float, float]:
-        """Scores in [0, 1]: grounding, relevance."""
+        """Logits: grounding, relevance."""
         np, width = self._np, rounded_length(encoded.length)
         ids, mask, types = np.full((1, width), self._pad), np.zeros((1, width), int), np.zeros((1, width), int)
         ids[0, : encoded.length] = encoded.first + encoded.second
@@ -181,7 +235,7 @@ class _Network:
         types[0, len(encoded.first) : encoded.length] = 1
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
         grounding, relevance = self._request.infer(inputs, share_inputs=True)[0][0].tolist()
-        return _sigmoid(grounding), _sigmoid(relevance)
+        return grounding, relevance
 
 
 def _sigmoid(logit: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.grounding.binding import SENTENCES, evidence_for
+from proxy.grounding.binding import SENTENCES, Piece, evidence_for
 from proxy.grounding.types import Window
 
 CAPITALS = "London is the capital of UK. Tokyo is the capital of Japan."
@@ -102,7 +102,7 @@ def test_spans_are_those_of_the_source_and_windows_may_overlap():
     source = filler * 3 + CAPITALS + " " + filler
     start = len(filler) * 2
     windows = [window_of(source[start:], start, 5), window_of(source[start + len(filler) :], start + len(filler), 5)]
-    found = alone("The capital of Japan is London.", windows)
+    found = [part for piece in alone("The capital of Japan is London.", windows) for part in piece.parts]
     assert [window.text for window in found].count("London is the capital of UK.") == 1
     assert all(window.source == 5 and source[window.start : window.end] == window.text for window in found)
 
@@ -118,8 +118,33 @@ def test_facts_of_two_sources_are_not_mixed():
 def test_the_nearest_sentences_are_judged_beside_their_windows():
     """A claim that repeats part of one sentence is put to that sentence too, and nothing is put twice."""
     window = window_of(f"Fees. {PLANS} Write to us. Call us. We are here.")
-    sentences, windows = evidence_for("The Pro plan costs $20.", [window])
-    assert (sentences[0].text, windows) == ("The Pro plan costs $20 a month.", [window])
-    assert len(sentences) == len(set(sentences)) <= SENTENCES
+    pieces, windows = evidence_for("The Pro plan costs $20.", [window])
+    assert (pieces[0].text, windows) == ("The Pro plan costs $20 a month.", [Piece((window,))])
+    assert len({piece.text for piece in pieces}) == len(pieces) <= SENTENCES + 2
     single = window_of("The Pro plan costs $20 a month.")
-    assert evidence_for("The Pro plan costs $20.", [single, single]) == ([single], [])
+    assert evidence_for("The Pro plan costs $20.", [single, single]) == ([Piece((single,))], [])
+
+
+def test_a_claim_that_joins_two_facts_gets_both_sentences():
+    """Evidence is composed from several places, in the order of the source, whatever lies between them."""
+    far = " ".join(f"Entry {number} concerns an unrelated matter." for number in range(40))
+    first, second = "The bridge opened in May.", "Its designer is Clara Wieck."
+    windows = [window_of(first), window_of(far, 100), window_of(second, 9000)]
+    pieces, _ = evidence_for("The bridge opened in May and its designer is Clara Wieck.", windows)
+    assert f"{first} {second}" in [piece.text for piece in pieces]
+
+
+def test_a_sentence_is_read_with_its_neighbours():
+    """What "she" stands for is said before."""
+    source = "Rosa Lind runs the mill. She sold it in 1990. Nobody minded. The end."
+    pieces, _ = evidence_for("Rosa Lind sold the mill in 1990.", [window_of(source)])
+    assert "Rosa Lind runs the mill. She sold it in 1990." in pieces[-1].text + pieces[-2].text
+
+
+@pytest.mark.parametrize("parts", [([], 1), (["A b."], 0)])
+def test_nothing_is_composed_of_nothing(parts):
+    """No windows, or a claim without words, is no error."""
+    texts, _ = parts
+    for claim in ("", "...", "A b."):
+        pieces, windows = evidence_for(claim, [window_of(text) for text in texts])
+        assert len(pieces) <= 1 >= len(windows)

@@ -9,6 +9,7 @@ import pytest
 from scorers import FailingScorer, FullScorer, OverlapScorer, SlowScorer, TableScorer
 
 from proxy.grounding.binding import SENTENCES
+from proxy.grounding.calibration import Calibration, Curve
 from proxy.grounding.errors import CallerError, Overloaded, ScoringError
 from proxy.grounding.types import CheckKind, ClaimKind, GroundingContext, Outcome, Rule, Source
 from proxy.guard.answer import AnswerPart
@@ -51,6 +52,35 @@ async def judge(scorer, answer, context=None, per_claim=True, part=None, **keys)
         await asyncio.gather(preparing, return_exceptions=True)
 
 
+class WholeScorer(OverlapScorer):
+    """Wants all evidence in one premise."""
+
+    evidence = "whole"
+
+
+async def test_a_scorer_may_read_all_evidence_at_once():
+    """One premise a claim, of as many windows as it can read; each is cited."""
+    filler = " ".join(f"Article {number} speaks of many other things at some length." for number in range(400))
+    scorer = WholeScorer()
+    verdict = await judge(scorer, "Tokyo is the capital of Japan.", context_of(filler, CAPITALS, filler))
+    [pair] = [pair for pair in scorer.asked if pair.kind is GROUNDING]
+    assert CAPITALS in pair.premise
+    assert len(scorer.token_spans(pair.premise)) + len(scorer.token_spans(pair.hypothesis)) <= scorer.max_tokens
+    assert {each.support for each in verdict.claims[0].evidence} == {1.0}
+
+
+async def test_scores_are_on_the_policy_s_own_scale():
+    """A policy's calibration is applied to both checks, and only to the scorer that it was fitted for."""
+    halved = Curve(knots=((0, 0), (0.9, 0.5), (1, 1)), method="isotonic", rows=9, positives=3)
+    for name, grounding in (("overlap", 0.5), ("another", 0.9)):
+        maps = Calibration(scorer=name, grounding=halved)
+        scorer = TableScorer({"Tokyo": 0.9})
+        scorer.name = "overlap"
+        verdict = await judge(scorer, "Tokyo is the capital of Japan.", calibration=maps)
+        assert verdict.score(GROUNDING) == pytest.approx(grounding)
+        assert verdict.claims[0].evidence[0].support == pytest.approx(grounding)
+
+
 # --- what is asked ------------------------------------------------------------------------------------------------
 
 
@@ -74,7 +104,7 @@ async def test_support_is_the_best_of_the_short_list():
     verdict = await judge(scorer, "Tokyo is the capital of Japan.", context_of(filler, CAPITALS, filler))
     [found] = verdict.claims
     supports = [each.support for each in found.evidence]
-    assert WINDOWS_PER_CLAIM <= len(supports) <= WINDOWS_PER_CLAIM + SENTENCES
+    assert SENTENCES <= len(supports) <= WINDOWS_PER_CLAIM
     assert supports == sorted(supports, reverse=True)
     assert (found.support, found.evidence[0].window.source) == (1.0, 1)
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from proxy.grounding.calibration import Calibration, Curve
 from proxy.grounding.types import Rule
 from proxy.keys import validate
 from proxy.policy.model import Policy, PolicyKeys
@@ -46,6 +47,7 @@ def test_the_defaults_are_those_of_the_interface():
         "query": "tagged",
         "stream": "sentence",
         "citations": {"threshold": 0.6},
+        "calibration": None,
         "limits": {"source_chars": 100000, "query_chars": 1000, "answer_chars": 5000, "on_exceed": "score"},
         "timeout_ms": 2000,
         "retry": {"attempts": 0},
@@ -149,6 +151,7 @@ REFUSED = [
     ("allow_trace: 1", "must be true or false; try true"),
     ("models: gpt", "must be a list"),
     ('models: [""]', "must not be empty"),
+    ("calibration: cal.json", "must be the path of a calibration file"),
     ("name: other", "name: is not a known key"),
     ("version: '1'", "version: is not a known key"),
     ("grouding: {}", "try grounding"),
@@ -204,6 +207,18 @@ def test_the_version_is_the_policys_and_not_its_names():
     assert Policy(grounding=Rule(threshold=0.7)).version == version
     assert Policy(grounding=Rule(threshold=0.71)).version != version
     assert Policy(description="x").version != version
+
+
+def test_a_calibration_is_part_of_the_version():
+    """Two policies that differ in nothing but what a score means are two policies."""
+    knots = ((0.0, 0.0), (0.5, 0.6), (1.0, 1.0))
+    fitted = Calibration(scorer="x", grounding=Curve(knots=knots, method="platt", rows=60, positives=30))
+    other = Calibration(scorer="x", relevance=fitted.grounding)
+
+    assert len({Policy(calibration=each).version for each in (Calibration(), fitted, other)}) == 3
+    assert Policy(calibration=None) == Policy()
+    with pytest.raises(ValidationError, match="must be the path"):
+        Policy(calibration={"scorer": "x"})
 
 
 def test_rules_given_in_code_are_checked_too():

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proxy.grounding.calibration import Calibration, Curve
 from proxy.policy.model import Policy
-from proxy.policy.store import PolicyStore, Reload, policy_names, policy_problems
+from proxy.policy.store import PolicyStore, Reload, load_policy, policy_names, policy_problems
 from proxy.yamlfile import ConfigError
 
 
@@ -394,3 +395,153 @@ def test_a_policy_is_checked_alone_with_those_it_extends(tmp_path):
     assert "does not exist" in str(policy_problems(tmp_path / "a.txt")[0])
     (tmp_path / "a.txt").write_text("timeout_ms: 1")
     assert "ends in .yaml" in str(policy_problems(tmp_path / "a.txt")[0])
+
+
+def calibration(middle: float, scorer: str = "embedded/minilm") -> Calibration:
+    """A calibration that lifts 0.5 to ``middle``."""
+    knots = ((0.0, 0.0), (0.5, middle), (1.0, 1.0))
+    return Calibration(scorer=scorer, grounding=Curve(knots=knots, method="platt", rows=60, positives=30))
+
+
+def test_a_policy_names_its_calibration_by_a_path_from_its_own_file(tmp_path):
+    """The file may lie anywhere; without one nothing is changed; null takes away what a base names."""
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    (tmp_path / "cal.json").write_text(calibration(0.2).text)
+    (folder / "near.json").write_text("\ufeff" + calibration(0.3).text)
+    write(
+        folder,
+        far="calibration: ../cal.json",
+        near="calibration: near.json",
+        whole=f"calibration: {tmp_path / 'cal.json'}",
+        plain="description: x",
+        none="extends: far\ncalibration: null",
+    )
+
+    policies = store_of(folder).load().policies
+
+    assert policies["far"].calibration == policies["whole"].calibration == calibration(0.2)
+    assert policies["near"].calibration.grounding(0.5) == 0.3
+    assert policies["plain"].calibration == policies["none"].calibration == Calibration()
+    assert load_policy(folder / "far.yaml").calibration == calibration(0.2)
+
+
+def test_a_calibration_through_extends_is_relative_to_the_file_that_names_it(tmp_path):
+    """What extends takes the calibration too, and every version in it follows the file's content."""
+    (tmp_path / "cal.json").write_text(calibration(0.2).text)
+    write(tmp_path, base="calibration: cal.json", top="extends: base\ntimeout_ms: 10")
+    store = store_of(tmp_path)
+    first = store.load()
+    assert first.policies["top"].calibration == calibration(0.2)
+
+    (tmp_path / "cal.json").write_text(calibration(0.3).text)
+    second = store.load()
+
+    assert second.version != first.version
+    for name in ("base", "top"):
+        assert second.policies[name].version != first.policies[name].version
+    assert first.policies["default"].version == second.policies["default"].version
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("calibration: none.json", "names a file that cannot be read: no such file or directory; its path is relative"),
+        ("calibration: .", "names a file that is no ordinary file"),
+        ("calibration: pipe", "names a file that is no ordinary file"),
+        ('calibration: "a\\0b"', "names a file that has a name that no file can have"),
+        ("calibration: bad.json", "names a file that cannot be used: is not valid JSON"),
+        ("calibration: bytes.json", "names a file that cannot be used: is not UTF-8 text"),
+        ("calibration: big.json", "names a file larger than"),
+        ("calibration: other.json", "for the scorer remote/x, and scores come from embedded/minilm; fit one"),
+        ("calibration: a.yaml", "names a file that cannot be used: is not valid JSON"),
+        ("calibration: 5", "must be the path of a calibration file, or null"),
+        ("calibration: {method: platt}", "must be the path of a calibration file"),
+        ('calibration: ""', "must be the path of a calibration file"),
+        ("calibration: os.environ/NO_SUCH_VARIABLE", "needs the environment variable"),
+    ],
+)
+def test_a_calibration_that_cannot_be_used_is_a_problem_of_its_line(tmp_path, written, words):
+    """Whatever is wrong with the file or its path: one problem, at the line that names it, told once."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "bad.json").write_text('{"groundwarden_cali')
+    (tmp_path / "bytes.json").write_bytes(b'{"\xff')
+    (tmp_path / "big.json").write_bytes(b" " * 1_048_577)
+    (tmp_path / "other.json").write_text(calibration(0.2, scorer="remote/x").text)
+    write(tmp_path, a=f"description: x\n{written}", b="extends: a")
+    with pytest.raises(ConfigError) as caught:
+        store_of(tmp_path, scorer="embedded/minilm").load()
+    [problem] = caught.value.problems
+    assert (problem.file.name, problem.line) == ("a.yaml", 2)
+    assert words in str(problem)
+
+
+def test_a_wrong_calibration_hides_no_other_problem(tmp_path):
+    """Everything in the folder is still found at once."""
+    write(tmp_path, a="calibration: none.json\ntimeout_ms: 0", b="extends: nobody\ncalibration: none.json")
+    assert [line.split(": ")[1] for line in problems_of(tmp_path)] == [
+        "calibration",
+        "timeout_ms",
+        "extends",
+        "calibration",
+    ]
+
+
+def test_a_changed_calibration_is_seen_and_a_bad_one_changes_nothing(tmp_path):
+    """The file is watched with the policies, wherever it lies; repaired with an old time stamp it is seen too."""
+    folder, file = tmp_path / "policies", tmp_path / "cal.json"
+    folder.mkdir()
+    file.write_text(calibration(0.2).text)
+    write(folder, acme="calibration: ../cal.json")
+    store = store_of(folder)
+    store.load()
+    assert store.refresh().result == "unchanged"
+
+    file.write_text(calibration(0.3).text)
+    assert store.refresh().result == "success"
+    assert store.snapshot.policies["acme"].calibration == calibration(0.3)
+
+    file.write_text("{")
+    failed = store.refresh()
+    assert (failed.result, failed.problems[0].file.name) == ("failure", "acme.yaml")
+    assert store.refresh().result == "unchanged"
+    file.unlink()
+    assert store.refresh().result == "failure"
+    assert store.snapshot.policies["acme"].calibration == calibration(0.3)
+
+    file.write_text(calibration(0.3).text)
+    os.utime(file, (1, 1))
+    assert store.refresh().result == "success"
+
+
+def test_a_calibration_no_longer_named_is_no_longer_watched(tmp_path):
+    """And one that is named anew is watched from then on."""
+    (tmp_path / "cal.json").write_text(calibration(0.2).text)
+    write(tmp_path, acme="calibration: cal.json")
+    store = store_of(tmp_path)
+    store.load()
+    write(tmp_path, acme="description: x")
+    assert store.refresh().result == "success"
+    (tmp_path / "cal.json").write_text("{")
+    assert store.refresh().result == "unchanged"
+    write(tmp_path, acme="calibration: cal.json")
+    assert store.refresh().result == "failure"
+    (tmp_path / "cal.json").write_text(calibration(0.3).text)
+    assert store.refresh().result == "success"
+    assert store.snapshot.policies["acme"].calibration == calibration(0.3)
+
+
+def test_a_store_told_what_scores_come_from_takes_only_calibrations_for_it(tmp_path):
+    """A scorer's name may be known only when it is warm: then the set in force is judged by it, and every later one."""
+    (tmp_path / "cal.json").write_text(calibration(0.2).text)
+    write(tmp_path, acme="calibration: cal.json")
+    store = store_of(tmp_path)
+    before = store.load()
+    store.expect("embedded/minilm")
+    assert store.snapshot.version == before.version
+
+    (tmp_path / "cal.json").write_text(calibration(0.2, scorer="remote/x").text)
+    assert store.refresh().result == "failure"
+    (tmp_path / "cal.json").write_text(calibration(0.2).text)
+    with pytest.raises(ConfigError, match="for the scorer embedded/minilm, and scores come from other"):
+        store.expect("other")

@@ -24,6 +24,7 @@ class TableModel:
 
     name = "table"
     max_tokens = 100
+    evidence = "whole"
 
     def __init__(self) -> None:
         self.batches: list[list[Pair]] = []
@@ -181,8 +182,9 @@ async def test_warm_tells_name_limit_and_tokens(make: Make) -> None:
     batcher: Scorer = make(TableModel())
     with pytest.raises(ScoringError):
         batcher.token_spans("abc")
+    assert (batcher.name, batcher.max_tokens, batcher.evidence) == ("", 0, "pieces")
     await batcher.warm()
-    assert (batcher.name, batcher.max_tokens) == ("table", 100)
+    assert (batcher.name, batcher.max_tokens, batcher.evidence) == ("table", 100, "whole")
     assert batcher.token_spans("abc") == [(0, 1), (1, 2), (2, 3)]
 
 
@@ -200,6 +202,19 @@ async def test_a_model_that_cannot_be_loaded_is_an_error_that_can_be_tried_again
         await batcher.warm()
     broken[0] = False
     await batcher.warm()
+    await batcher.close()
+
+
+async def test_a_model_that_says_why_it_cannot_be_loaded_is_quoted() -> None:
+    """What is raised as ScoringError holds nobody's text, so the operator must see it as it is."""
+
+    def factory() -> TableModel:
+        message = "the scorer's model x lacks weights"
+        raise ScoringError(message)
+
+    batcher = Batcher(factory)
+    with pytest.raises(ScoringError, match="the scorer's model x lacks weights"):
+        await batcher.warm()
     await batcher.close()
 
 

@@ -88,7 +88,7 @@ def test_less_precise_arithmetic_moves_scores_little(golden: list, scores: list[
 
 def test_neighbours_do_not_change_a_score(long_model: EmbeddedModel, golden: list, scores: list[float]) -> None:
     """A pair alone, or in another order among others, must get the score it got in the whole batch."""
-    order = random.Random(1).sample(range(len(golden)), 60)  # noqa: S311 - sampling, not secrets
+    order = random.Random(1).sample(range(len(golden)), 60)
     shuffled = long_model.score([golden[at][0] for at in order])
     alone = [long_model.score([golden[at][0]])[0] for at in order[:20]]
     assert [scores[at] for at in order] == pytest.approx(shuffled, abs=NEAR)
@@ -215,9 +215,9 @@ def test_tokens_may_be_asked_from_any_thread(model: EmbeddedModel, golden: list)
 
 
 def test_the_model_fits_the_seam(model: EmbeddedModel) -> None:
-    """It must be a ``Model`` with a name and the limit of its positions."""
+    """It must be a ``Model`` with a name and a limit, to which evidence is shown in pieces."""
     seam: Model = model
-    assert (seam.name, seam.max_tokens) == ("embedded/minilm", 256)
+    assert (seam.name, seam.max_tokens, seam.evidence) == ("embedded/minilm", 256, "pieces")
 
 
 def test_lengths_round_up_to_few_shapes() -> None:

@@ -514,7 +514,7 @@ def test_unknown_metadata_passes(world: World):
 # --- where the context is -----------------------------------------------------------------------------------------
 
 
-SENTENCES = {"London is the capital of UK.", "Tokyo is the capital of Japan."}
+PIECES = {"London is the capital of UK.", "Tokyo is the capital of Japan.", SOURCE}
 
 
 def _asked_of_scorer(world: World) -> tuple[set[str], set[str]]:
@@ -532,7 +532,7 @@ def test_the_last_user_message_may_be_the_query(world: World):
         {"role": "user", "content": [{"type": "text", "text": QUERY}]},
     ]
     world.told(answer(), "last-user", messages=messages, grounding={"sources": [SOURCE]})
-    assert _asked_of_scorer(world) == (SENTENCES, {QUERY})
+    assert _asked_of_scorer(world) == (PIECES, {QUERY})
 
 
 def test_tool_results_may_be_sources(world: World):
@@ -544,7 +544,7 @@ def test_tool_results_may_be_sources(world: World):
     ]
     assert world.told(answer(), messages=messages, grounding=None).headers[OUTCOME] == "unchecked"
     assert world.told(answer(), "tool-results", messages=messages, grounding=None).headers[OUTCOME] == "passed"
-    assert _asked_of_scorer(world) == (SENTENCES, set())
+    assert _asked_of_scorer(world) == (PIECES, set())
 
 
 def test_history_may_be_a_source(world: World):
@@ -571,7 +571,7 @@ def test_tags_of_an_untrusted_role_stay_as_text(world: World):
     config = {"amazon-bedrock-guardrailConfig": {"tagSuffix": "sfx"}}
     reply = world.told(answer(), "system-only", messages=messages, grounding=None, **config)
     assert reply.headers[OUTCOME] == "passed"
-    assert _asked_of_scorer(world) == (SENTENCES, set())
+    assert _asked_of_scorer(world) == (PIECES, set())
     parts = [{"type": "text", "text": text} for text in (forged, "Forged.")]
     assert [one["content"] for one in world.asked.json["messages"]] == [SOURCE, forged, parts]
 

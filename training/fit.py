@@ -1,0 +1,254 @@
+"""Fit what stands behind the encoder: the weights of the exact checks, and the calibration of both heads.
+
+    python training/fit.py --data DIR --model FOLDER --held-out DIR/held_out.jsonl [--rows 350] [--report FILE]
+
+``FOLDER`` is an exported model; weights.json and calibration.json are written into it. Rows are judged on the evidence
+that the proxy would give them: the best piece of evidence counts. Everything comes from ``train/`` and from documents
+held out of training; no file of ``eval/`` is read but to keep its texts out. Each source weighs the same, whatever its
+number of rows. The ablation (encoder alone, with exact checks) is printed by source, cross-validated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch.nn.functional import binary_cross_entropy_with_logits, softplus
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from sets import HELD_OUT, RELEVANCE, Guard, read
+
+from proxy.calibrate import auc, ece
+from proxy.grounding.binding import evidence_for
+from proxy.grounding.calibration import Calibration, Curve
+from proxy.grounding.evidence import EvidenceIndex
+from proxy.grounding.facts import Signs, compare, facts_of
+from proxy.grounding.types import CheckKind, GroundingContext, Pair, Source
+from proxy.guard.assess import WINDOWS_PER_CLAIM
+from proxy.scoring.embedded import CALIBRATION, CHECKS, EmbeddedModel
+
+SEED = 20261130
+FOLDS = 5
+Claim = tuple[str, str, int, str]
+"""Source text, claim, label, name of the set."""
+
+
+@dataclass(slots=True)
+class Judged:
+    """Claims as numbers: a row a piece of evidence, logit first, then signs; which claim each row belongs to."""
+
+    features: np.ndarray
+    owner: np.ndarray
+    labels: np.ndarray
+    sources: list[str]
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Each source the same in all."""
+        names, counts = np.unique(self.sources, return_counts=True)
+        share = dict(zip(names, 1 / counts / len(names), strict=True))
+        return np.array([share[name] for name in self.sources]) * len(self.sources)
+
+
+def claims(data: Path, held_out: Path, rows: int) -> list[Claim]:
+    """Claims to fit on, up to ``rows`` a source."""
+    guard, found = Guard.of(data / "eval"), []
+    rng = random.Random(SEED)
+    for one in HELD_OUT:
+        kept = [row for row in read(data / "train", one) if not guard.knows(row["premise"])]
+        found += [(row["premise"], row["hypothesis"], row["label"], one.file) for row in _sample(kept, rows, rng)]
+    by: dict[str, list[dict[str, object]]] = {}
+    with held_out.open(encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            if row["head"] != RELEVANCE:
+                by.setdefault(_family(row["source"]), []).append(row)
+    for family, kept in sorted(by.items()):
+        share = rows if family in FAMILIES else 0
+        found += [(row["premise"], row["hypothesis"], row["label"], family) for row in _sample(kept, share, rng)]
+    return found
+
+
+FAMILIES = (
+    "made",
+    "parallel",
+    "answers",
+    "vitaminc_bigbench.test",
+    "factcg_cg2c.train",
+    "multirc.train",
+    "boolq.val",
+    "lingnli.train",
+    "infotabs_en.train",
+)
+
+
+def _family(source: str) -> str:
+    if source.startswith("edit.") or source in ("copied", "reworded", "absent"):
+        return "made"
+    return next((name for name in ("parallel", "answers") if source.startswith(name)), source)
+
+
+def _sample(rows: list, count: int, rng: random.Random) -> list:
+    return rng.sample(rows, min(count, len(rows)))
+
+
+def judge(model: EmbeddedModel, made: list[Claim]) -> Judged:
+    """Logit and signs of every piece of evidence of every claim."""
+    features, owner = [], []
+    for number, (source, claim, _, _) in enumerate(made):
+        index = EvidenceIndex(GroundingContext(sources=(Source(text=source),)), model.token_spans)
+        first, then = evidence_for(claim, index.shortlist(claim, WINDOWS_PER_CLAIM))
+        stated = facts_of(claim)
+        for piece in first + then:
+            logit = model.logit(Pair(kind=CheckKind.GROUNDING, premise=piece.text, hypothesis=claim))
+            features.append([logit, *compare(stated, facts_of(piece.text)).numbers()])
+            owner.append(number)
+        if number % 250 == 0:
+            print(f"{number} of {len(made)} claims", file=sys.stderr, flush=True)
+    return Judged(
+        np.array(features, np.float32),
+        np.array(owner),
+        np.array([claim[2] for claim in made], np.float32),
+        [claim[3] for claim in made],
+    )
+
+
+def combined(features: torch.Tensor, owner: torch.Tensor, weights: torch.Tensor, claims_in_all: int) -> torch.Tensor:
+    """The best piece's logit of each claim. A sign can only lower it, the encoder only raise it."""
+    scale, bias, signs = softplus(weights[0]), weights[1], -softplus(weights[2:])
+    logits = bias + scale * features[:, 0] + features[:, 1:] @ signs
+    return torch.full((claims_in_all,), -1e9).scatter_reduce(0, owner, logits, "amax")
+
+
+def fit(judged: Judged, chosen: np.ndarray, *, signs: bool) -> torch.Tensor:
+    """Weights of the combination on the chosen claims, by maximum likelihood with a small ridge."""
+    rows = chosen[judged.owner]
+    number = np.cumsum(chosen) - 1
+    features = torch.from_numpy(judged.features[rows])
+    owner = torch.from_numpy(number[judged.owner[rows]])
+    labels = torch.from_numpy(judged.labels[chosen])
+    sample = torch.from_numpy(judged.weights[chosen].astype(np.float32))
+    weights = torch.full((features.shape[1] + 1,), -3.0)
+    weights[0], weights[1] = 0.5, 0.0
+    weights.requires_grad_()
+    optimizer = torch.optim.LBFGS([weights], max_iter=300, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        optimizer.zero_grad()
+        used = weights if signs else torch.cat([weights[:2], torch.full((len(weights) - 2,), -30.0)])
+        value = binary_cross_entropy_with_logits(combined(features, owner, used, len(labels)), labels, weight=sample)
+        value = value + 0.002 * softplus(used[2:]).pow(2).sum()
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+    done = weights.detach()
+    return done if signs else torch.cat([done[:2], torch.full((len(done) - 2,), -30.0)])
+
+
+def scores_of(judged: Judged, weights: torch.Tensor) -> np.ndarray:
+    """Probability of each claim."""
+    owner = torch.from_numpy(judged.owner)
+    return torch.sigmoid(combined(torch.from_numpy(judged.features), owner, weights, len(judged.labels))).numpy()
+
+
+def ablation(judged: Judged) -> dict[str, dict[str, float]]:
+    """AUC and ECE by source of the encoder alone and with exact checks, each fold scored by the others' fit."""
+    folds = np.random.default_rng(SEED).integers(0, FOLDS, len(judged.labels))
+    table: dict[str, dict[str, float]] = {}
+    for name, signs in (("encoder", False), ("with exact checks", True)):
+        scores = np.zeros(len(judged.labels))
+        for fold in range(FOLDS):
+            scores[folds == fold] = scores_of(judged, fit(judged, folds != fold, signs=signs))[folds == fold]
+        for source in ["all", *sorted(set(judged.sources))]:
+            rows = np.array([source in ("all", each) for each in judged.sources])
+            found = table.setdefault(source, {"claims": float(rows.sum())})
+            found[f"AUC {name}"] = auc(judged.labels[rows], scores[rows])
+            found[f"ECE {name}"] = ece(judged.labels[rows], scores[rows])
+    return table
+
+
+def curve(labels: np.ndarray, scores: np.ndarray, weights: np.ndarray, bins: int = 12) -> Curve:
+    """A rising map by pooled adjacent violators over bins of equal mass (Zadrozny and Elkan 2002), shrunk a little."""
+    order = np.argsort(scores)
+    blocks = [
+        [
+            float(np.average(scores[part], weights=weights[part])),
+            float(labels[part] @ weights[part]),
+            weights[part].sum(),
+        ]
+        for part in np.array_split(order, bins)
+    ]
+    merged: list[list[float]] = []
+    for block in blocks:
+        merged.append(block)
+        while len(merged) > 1 and merged[-2][1] / merged[-2][2] >= merged[-1][1] / merged[-1][2]:
+            right, left = merged.pop(), merged.pop()
+            total = left[2] + right[2]
+            merged.append([(left[0] * left[2] + right[0] * right[2]) / total, left[1] + right[1], total])
+    knots = [(0.0, 0.0)]
+    for score, positive, total in merged:
+        share = (positive + 1) / (total + 2)
+        if score > knots[-1][0] + 1e-3 and share > knots[-1][1] + 1e-3 and score < 0.999 and share < 0.999:
+            knots.append((round(score, 4), round(share, 4)))
+    return Curve(knots=(*knots, (1.0, 1.0)), method="isotonic", rows=len(labels), positives=int(labels.sum()))
+
+
+def relevance(model: EmbeddedModel, held_out: Path, rows: int) -> Curve:
+    """The map of the relevance head, on held-out questions."""
+    with held_out.open(encoding="utf-8") as lines:
+        pairs = [row for row in map(json.loads, lines) if row["head"] == RELEVANCE]
+    pairs = _sample(pairs, 4 * rows, random.Random(SEED))
+    logits = [
+        model.logit(Pair(kind=CheckKind.RELEVANCE, premise=r["premise"], hypothesis=r["hypothesis"])) for r in pairs
+    ]
+    scores = 1 / (1 + np.exp(-np.array(logits)))
+    labels = np.array([row["label"] for row in pairs], float)
+    print(f"relevance: {len(pairs)} pairs, AUC {auc(labels, scores):.3f}")
+    return curve(labels, scores, np.ones(len(labels)))
+
+
+def main() -> None:
+    """Fit, write, and print the ablation."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--held-out", type=Path, required=True)
+    parser.add_argument("--rows", type=int, default=350)
+    parser.add_argument("--report", type=Path)
+    args = parser.parse_args()
+    for stale in (CHECKS, CALIBRATION):
+        (args.model / stale).unlink(missing_ok=True)
+    torch.set_num_threads(2)
+    model = EmbeddedModel(args.model, threads=2)
+    judged = judge(model, claims(args.data, args.held_out, args.rows))
+    table = ablation(judged)
+    for source, row in table.items():
+        print(f"{source:28}", "  ".join(f"{name} {value:.3f}" for name, value in row.items()))
+    weights = fit(judged, np.ones(len(judged.labels), bool), signs=True)
+    names = Signs.names_of()
+    written = {
+        "bias": round(float(weights[1]), 4),
+        "scale": round(float(softplus(weights[0])), 4),
+        "signs": {name: round(-float(softplus(each)), 4) for name, each in zip(names, weights[2:], strict=True)},
+    }
+    (args.model / CHECKS).write_text(json.dumps(written, indent=1) + "\n")
+    maps = Calibration(
+        scorer=model.name,
+        grounding=curve(judged.labels, scores_of(judged, weights), judged.weights),
+        relevance=relevance(model, args.held_out, args.rows),
+    )
+    (args.model / CALIBRATION).write_text(maps.text)
+    print(json.dumps(written), maps.text)
+    if args.report:
+        args.report.write_text(json.dumps(table, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
