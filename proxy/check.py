@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxy.keys import nearest
 from proxy.policy.store import PolicyStore, policy_names, policy_problems
-from proxy.scoring.embedded import MODEL_FOLDER
+from proxy.scoring.embedded import MODEL_NAME
 from proxy.scoring.huggingface import EXTRA
 from proxy.scoring.labels import GENERATOR, Unusable, kind_and_head, supported_label
 from proxy.settings import model_folder, policies_folder, settings_from, tenants_written
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
     from proxy.settings import Settings
     from proxy.yamlfile import Document, KeyPath, Problem
-
-
-EMBEDDED = f"embedded/{MODEL_FOLDER.name}"
-"""The name of the scorer that ships, known without loading it. Those of others are known once they are warm."""
 
 
 def check_config(file: Path, *, environ: Mapping[str, str] | None = None) -> list[Problem]:
@@ -85,7 +81,7 @@ def _store(document: Document, settings: Settings | None) -> tuple[PolicyStore |
     problems = list(_unknown_policies(document, policy_names(folder)))
     required = settings.required_policies if settings and not problems else ()
     embedded = settings is not None and settings.scorer.backend == "embedded"
-    store = PolicyStore(folder, required=required, scorer=EMBEDDED if embedded else None)
+    store = PolicyStore(folder, required=required, scorer=MODEL_NAME if embedded else None)
     try:
         store.load()
     except ConfigError as error:

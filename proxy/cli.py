@@ -265,15 +265,15 @@ def _read(file: Path) -> str:
 
 async def _judged(context: Any, answer: str, named: str) -> dict[str, Any]:
     from proxy.app import embedded_scorer  # noqa: PLC0415
-    from proxy.check import EMBEDDED  # noqa: PLC0415
     from proxy.guard.answer import AnswerPart  # noqa: PLC0415
     from proxy.guard.assess import Assessor  # noqa: PLC0415
     from proxy.guard.exchange import Meter, assess  # noqa: PLC0415
     from proxy.guard.trace import trace_of  # noqa: PLC0415
     from proxy.policy.store import load_policy  # noqa: PLC0415
+    from proxy.scoring.embedded import MODEL_NAME  # noqa: PLC0415
     from proxy.settings import EmbeddedSettings  # noqa: PLC0415
 
-    policy = load_policy(_policy_file(named), scorer=EMBEDDED)
+    policy = load_policy(_policy_file(named), scorer=MODEL_NAME)
     scorer = embedded_scorer(EmbeddedSettings())
     try:
         await scorer.warm()

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from proxy.check import EMBEDDED
 from proxy.grounding.calibration import Calibration
+from proxy.scoring.embedded import MODEL_NAME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,7 +141,7 @@ def test_calibrate_fits_both_checks_for_a_policy_to_use(labelled: str, source: s
     assert done.stdout.count("recall 0.9") == 4  # in each check's table and lines
     assert plot.read_text().startswith("<svg")
     calibration = Calibration.read(out.read_text())
-    assert (calibration.scorer, calibration.grounding.rows) == (EMBEDDED, 60)
+    assert (calibration.scorer, calibration.grounding.rows) == (MODEL_NAME, 60)
 
     policy.write_text(done.stdout.partition("In the policy:")[2], encoding="utf-8")
     judged = run("score", "--source", source, "--answer", "Tokyo is the capital of Japan.", "--policy", str(policy))
@@ -160,7 +160,7 @@ def test_a_calibration_for_another_scorer_is_refused(source: str, tmp_path: Path
     done = run("score", "--source", source, "--answer", "x", "--policy", str(tmp_path / "mine.yaml"))
     assert done.returncode == 1
     assert (
-        f"mine.yaml:2:14: calibration: names a calibration for the scorer remote/x, and scores come from {EMBEDDED}"
+        f"mine.yaml:2:14: calibration: names a calibration for the scorer remote/x, and scores come from {MODEL_NAME}"
         in done.stderr
     )
 

@@ -232,7 +232,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs:
-    """What of a claim its evidence does not carry. All are counts, but the last two: shares from 0 to 1."""
+    """What of a claim its evidence does not carry. All are counts, but ``missing`` and ``disorder``: shares, 0 to 1."""
 
     values_absent: int
     """Numbers, dates, amounts of the claim that the evidence does not hold."""
@@ -248,6 +248,8 @@ class Signs:
     """Share of the claim's content words that the evidence lacks."""
     disorder: float
     """Share of the claim's neighbouring content words that are nowhere near each other in the evidence."""
+    changed: int
+    """0 when all of the above are: the evidence says it in the claim's own words and order."""
 
     @classmethod
     def names_of(cls) -> tuple[str, ...]:
@@ -301,15 +303,17 @@ def compare(claim: Facts, evidence: Facts) -> Signs:
     held = frozenset(evidence.terms)
     wanted = [term for term in claim.terms if not term[0].isdigit()]
     nearest = _nearest(frozenset(claim.terms), evidence.clauses)
-    return Signs(
-        values_absent=sum(not value.carried_by(evidence.values) for value in claim.values),
-        names_absent=sum(not _named(name, evidence.words) for name in claim.names),
-        swapped=sum(_swapped(clause, evidence.clauses) for clause in claim.clauses),
-        negation=int(nearest is not None and (claim.negations > 0) != nearest.negated),
-        opposed=_opposed(claim, nearest),
-        missing=1 - _share([term in held for term in wanted]),
-        disorder=1 - _share(list(_neighbours(claim.terms, evidence.terms))),
-    )
+    counts = {
+        "values_absent": sum(not value.carried_by(evidence.values) for value in claim.values),
+        "names_absent": sum(not _named(name, evidence.words) for name in claim.names),
+        "swapped": sum(_swapped(clause, evidence.clauses) for clause in claim.clauses),
+        "negation": int(nearest is not None and (claim.negations > 0) != nearest.negated),
+        "opposed": _opposed(claim, nearest),
+    }
+    missing = 1 - _share([term in held for term in wanted])
+    disorder = 1 - _share(list(_neighbours(claim.terms, evidence.terms)))
+    changed = int(any(counts.values()) or missing > 0 or disorder > 0)
+    return Signs(**counts, missing=missing, disorder=disorder, changed=changed)
 
 
 def _share(found: Sequence[bool]) -> float:

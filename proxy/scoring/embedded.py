@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from proxy.scoring.base import EvidenceUse
 
 MODEL_FOLDER = Path(__file__).parent / "minilm"
+MODEL_NAME = "embedded/minilm-2"
+"""What a policy's calibration is fitted for: the number rises when the files of ``MODEL_FOLDER`` are replaced."""
 
 CHECKS, CALIBRATION = "weights.json", "calibration.json"
 
@@ -68,7 +70,7 @@ class EmbeddedModel:
         for file in ("model.xml", "model.bin", "tokenizer.json"):
             if not (folder / file).is_file():
                 raise FileNotFoundError(folder / file)
-        self.name = f"embedded/{folder.name}"
+        self.name = MODEL_NAME if folder == MODEL_FOLDER else f"embedded/{folder.name}"
         self.max_tokens = max_tokens
         self.evidence: EvidenceUse = "pieces"
         self._tokenizer = _Tokenizer(folder / "tokenizer.json", max_tokens)
@@ -221,6 +223,8 @@ class _Network:
             "NUM_STREAMS": 1,
             # Pinned, the single threads of several processes would all sit on the first core.
             "ENABLE_CPU_PINNING": False,
+            # Left on, weights stored in 8 bits would round activations to 8 bits too, by what stands beside them.
+            "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
         }
         self._request = core.compile_model(str(path), "CPU", options).create_infer_request()
         self._np = np

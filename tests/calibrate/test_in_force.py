@@ -8,12 +8,12 @@ import pytest
 from scorers import TableScorer
 from serving import Serving
 
-from proxy.check import EMBEDDED
 from proxy.grounding.calibration import Calibration, Curve
 from proxy.grounding.types import CheckKind, GroundingContext, Source
 from proxy.guard.answer import AnswerPart
 from proxy.guard.assess import Assessor
 from proxy.policy.model import Policy
+from proxy.scoring.embedded import MODEL_NAME
 from proxy.yamlfile import ConfigError
 
 GROUNDING, RELEVANCE = CheckKind
@@ -87,14 +87,14 @@ def scorer_named(name):
 def test_an_edited_calibration_shows_within_two_seconds(tmp_path, config):
     """A running server takes it up, keeps the last good one when it is broken, and says which version it was."""
     file = tmp_path / "cal.json"
-    file.write_text(fitted(grounding=0.8, scorer=EMBEDDED).text)
+    file.write_text(fitted(grounding=0.8, scorer=MODEL_NAME).text)
     policies = {"default": {"calibration": "../cal.json"}}
-    with Serving(tmp_path, config, policies=policies, scorer=scorer_named(EMBEDDED)) as server:
+    with Serving(tmp_path, config, policies=policies, scorer=scorer_named(MODEL_NAME)) as server:
         url = server.url
         grounding, policy = ask(url)
         assert grounding == 0.8
 
-        file.write_text(fitted(grounding=0.3, scorer=EMBEDDED).text)
+        file.write_text(fitted(grounding=0.3, scorer=MODEL_NAME).text)
         end = time.monotonic() + 2
         while ask(url)[0] == 0.8:
             assert time.monotonic() < end, "the edit did not show"
@@ -109,7 +109,7 @@ def test_an_edited_calibration_shows_within_two_seconds(tmp_path, config):
 
 def test_a_server_whose_scorer_is_another_does_not_start(tmp_path, config):
     """What scores is known once it is warm: a calibration for another is then refused, with the policy's line."""
-    (tmp_path / "cal.json").write_text(fitted(scorer=EMBEDDED).text)
+    (tmp_path / "cal.json").write_text(fitted(scorer=MODEL_NAME).text)
     server = Serving(tmp_path, config, policies={"acme": {"calibration": "../cal.json"}}, scorer=scorer_named("other"))
     with pytest.raises(RuntimeError) as caught, server:
         pass

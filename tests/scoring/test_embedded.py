@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from proxy.grounding.types import CheckKind, Pair
-from proxy.scoring.embedded import MODEL_FOLDER, EmbeddedModel, rounded_length
+from proxy.scoring.embedded import MODEL_FOLDER, MODEL_NAME, EmbeddedModel, _sigmoid, rounded_length
 
 if TYPE_CHECKING:
     from proxy.scoring.base import Model
@@ -80,9 +80,9 @@ def test_the_golden_pairs_are_many_and_of_all_lengths(long_model: EmbeddedModel,
         assert max(of_kind) > 0.9
 
 
-def test_less_precise_arithmetic_moves_scores_little(golden: list, scores: list[float]) -> None:
+def test_less_precise_arithmetic_moves_scores_little(long_model: EmbeddedModel, golden: list) -> None:
     """99 of 100 pairs must stay within 0.03 of the fp32 model, whatever the machine."""
-    near = [abs(score - wanted) <= 0.03 for score, (_, wanted) in zip(scores, golden, strict=True)]
+    near = [abs(_sigmoid(long_model.logit(each)) - wanted) <= 0.03 for each, wanted in golden]
     assert sum(near) >= 0.99 * len(near)
 
 
@@ -164,10 +164,34 @@ def test_a_long_pair_loses_the_tail_of_its_premise(model: EmbeddedModel) -> None
     filler = " word" * (room - len(model.token_spans(SOURCE)))
     exact, longer = pair(SOURCE + filler, claim), pair(SOURCE + filler + " and the moon is made of cheese", claim)
     assert model.lengths([exact, longer]) == [model.max_tokens] * 2
-    first, second = model.score([exact, longer])
-    assert first == second
-    cut, reference = model.score([pair("word " * room + SOURCE, claim), pair("word " * room, claim)])
-    assert cut == reference
+    assert model.logit(exact) == model.logit(longer)
+    assert model.logit(pair("word " * room + SOURCE, claim)) == model.logit(pair("word " * room, claim))
+
+
+def test_exact_checks_lower_a_score_and_a_copy_keeps_it(model: EmbeddedModel) -> None:
+    """What the evidence does not carry, or carries elsewhere, counts beside what the encoder says of it."""
+    source = "London is the capital of UK. Tokyo is the capital of Japan."
+    copy, swap, absent = model.score(
+        [pair(source, f"{town} is the capital of Japan.") for town in ("Tokyo", "London", "Oslo")]
+    )
+    assert copy > 0.9 > swap > 0.5 > absent  # a swap in one premise is for binding.py to keep apart
+
+
+def test_weights_for_other_signs_are_refused(tmp_path) -> None:
+    """Weights and code belong together."""
+    for file in MODEL_FOLDER.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "weights.json").write_text('{"bias": 0, "scale": 1, "signs": {"others": -1}}')
+    with pytest.raises(ValueError, match=r"weights\.json holds weights of other signs"):
+        EmbeddedModel(tmp_path)
+
+
+def test_without_them_the_encoder_speaks_alone(tmp_path) -> None:
+    """A folder of the three files is a model; its score is the sigmoid of the logit."""
+    for name in ("model.xml", "model.bin", "tokenizer.json"):
+        (tmp_path / name).write_bytes((MODEL_FOLDER / name).read_bytes())
+    bare, each = EmbeddedModel(tmp_path), pair(SOURCE, "The library opens at nine.")
+    assert bare.score([each]) == [_sigmoid(bare.logit(each))]
 
 
 def test_a_claim_that_cannot_be_read_whole_is_not_supported(model: EmbeddedModel) -> None:
@@ -217,7 +241,7 @@ def test_tokens_may_be_asked_from_any_thread(model: EmbeddedModel, golden: list)
 def test_the_model_fits_the_seam(model: EmbeddedModel) -> None:
     """It must be a ``Model`` with a name and a limit, to which evidence is shown in pieces."""
     seam: Model = model
-    assert (seam.name, seam.max_tokens, seam.evidence) == ("embedded/minilm", 256, "pieces")
+    assert (seam.name, seam.max_tokens, seam.evidence) == (MODEL_NAME, 256, "pieces")
 
 
 def test_lengths_round_up_to_few_shapes() -> None:
@@ -241,9 +265,9 @@ def test_the_import_is_light() -> None:
 def test_the_model_folder_is_small_and_complete() -> None:
     """What is shipped must be the files named, with a card, and small enough for a wheel."""
     assert sorted(path.name for path in MODEL_FOLDER.iterdir()) == [
-        *("MODEL.md", "model.bin", "model.xml", "tokenizer.json")
+        *("MODEL.md", "calibration.json", "model.bin", "model.xml", "tokenizer.json", "weights.json")
     ]
-    assert (MODEL_FOLDER / "model.bin").stat().st_size < 50_000_000
+    assert (MODEL_FOLDER / "model.bin").stat().st_size <= 40_000_000
 
 
 def test_long_texts_are_tokenised_in_slices(model: EmbeddedModel) -> None:
