@@ -60,7 +60,7 @@ TRAINED = (
     Set("mnli_matched.dev", "OANC and others, permissive", "pairs"),
     Set("snli_subsets.train", "CC BY-SA 4.0", "pairs", most=12_000),
     Set("cad_nli.train", "Apache-2.0; text CC BY-SA 4.0", "pairs"),
-    Set("semiauto_nli_wiki.train", "see the card; text CC BY-SA", "pairs"),
+    Set("semiauto_nli_wiki.train", "annotations unstated; text CC BY-SA 3.0", "pairs"),
     Set("conjnli_adv.train", "MIT; text CC BY-SA", "pairs", most=10_000),
     Set("scone_nli.train", "CC0", "pairs", most=3_000),
     Set("help_conj.train", "CC BY-SA 4.0", "pairs", most=3_000),
