@@ -40,6 +40,9 @@ WINDOWS = 2
 _WORTH = 0.12
 """Share of the claim's words, by weight, that a sentence must add to be worth composing."""
 
+_GAP = 8
+"""Characters that may lie between sentences that follow each other: white space, a list's mark."""
+
 _SHARE_OF_FRAME = 0.7
 """How much of its other words one must share with the other to count as the same statement."""
 
@@ -106,7 +109,14 @@ def _with_neighbours(nearest: Sequence[_Sentence], sentences: Sequence[_Sentence
         return []
     ordered = sorted((sentence.window for sentence in sentences), key=_place)
     at = ordered.index(nearest[0].window)
-    return [window for window in ordered[max(0, at - 1) : at + 2] if window.source == ordered[at].source]
+    before = [window for window in ordered[max(0, at - 1) : at] if _adjoin(window, ordered[at])]
+    after = [window for window in ordered[at + 1 : at + 2] if _adjoin(ordered[at], window)]
+    return [*before, ordered[at], *after]
+
+
+def _adjoin(one: Window, other: Window) -> bool:
+    """Whether nothing but white space and marks can stand between the two."""
+    return one.source == other.source and 0 <= other.start - one.end <= _GAP
 
 
 def _place(window: Window) -> tuple[int, int]:
@@ -114,15 +124,23 @@ def _place(window: Window) -> tuple[int, int]:
 
 
 def _composed(words: frozenset[str], nearest: Sequence[_Sentence], weights: dict[str, float]) -> list[Window]:
-    """Sentences that hold most of the claim's words between them: each adds to those before it."""
+    """Sentences of the nearest one's source that hold most of the claim's words between them: each adds to the rest.
+
+    None that opens with a pronoun: without the sentence before it, it would speak of whom the claim names. And none of
+    another source: two documents may speak of different things in the same words.
+    """
     whole, left = sum(weights.values()), words
     chosen: list[Window] = []
+    allowed = [each for each in nearest if each.window.source == nearest[0].window.source]
     while left and len(chosen) < COMPOSED:
-        gains = [sum(weights[word] for word in left & sentence.words) for sentence in nearest]
+        usable = [each for each in allowed if not (chosen and each.opens_with_pronoun)]
+        gains = [sum(weights[word] for word in left & sentence.words) for sentence in usable]
         most = max(gains, default=0.0)
         if most < _WORTH * whole:
             break
-        sentence = nearest[gains.index(most)]
+        sentence = usable[gains.index(most)]
+        if sentence.opens_with_pronoun:
+            break  # it is read with its neighbours
         chosen.append(sentence.window)
         left -= sentence.words
     return chosen

@@ -5,11 +5,12 @@ So what can be compared exactly is compared exactly here, after normalising: "1.
 "3 March", "ten" is 10, "two weeks" is "14 days". The result is a handful of numbers, *signs*, which feed the score
 beside the encoder's own judgement. No sign is a verdict: a number that is not in the source is a strong sign, no proof.
 
-All work is linear in the texts.
+Reading a text is linear in it; comparing is linear in the evidence, times the claim's few values.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from dataclasses import dataclass, fields, replace
@@ -173,7 +174,7 @@ _TOKEN = re.compile(
     r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)?)|(?P<mark>[%$€£¥])"
 )
 _CLAUSES = re.compile(r"(?<=[.!?;。])\s+|[;\n。]|,?\s(?:while|whereas|but|and)\s")
-_LIST_MARK = re.compile(r"(?m)^\s*(?:\d{1,2}[.)]|[-*•])\s+|\[\d{1,3}\]")
+_LIST_MARK = re.compile(r"(?m)^[ \t]*(?:\d{1,2}[.)]|[-*•])\s+|\[\d{1,3}\]")
 _MIXED = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,20}-?\d[\d\w]{0,20}|(?<!\d)\d{1,20}[A-Za-z]{3,20}")
 _PRONOUN = re.compile(r"\W{0,3}(?:it|its|he|his|she|her|they|their|this|that|these|those)\b", re.IGNORECASE)
 _CAPITALS_OF_A_LANGUAGE = 0.25
@@ -368,7 +369,8 @@ def _with_unit(readings: tuple[float, ...], words: list[str], first: int, last: 
     after = words[last + 1] if last + 1 < len(words) else ""
     after = "percent" if after == "per" and words[last + 2 : last + 3] == ["cent"] else after
     about = before in _AROUND
-    unit = _UNITS.get(before) if before in "$€£¥" else _UNITS.get(after)
+    readings = tuple(each for each in readings if math.isfinite(each))
+    unit = _UNITS.get(before) if before and before in "$€£¥" else _UNITS.get(after)
     if unit is None:
         return Value(readings, "", about)
     kind, factor = unit
@@ -434,9 +436,6 @@ def _named(name: str, words: frozenset[str]) -> bool:
 # --- which value belongs to which subject ----------------------------------------------------------------------------
 
 
-_NEVER = 10_000  # what stands nowhere in the evidence is absent, not swapped
-
-
 def _swapped(claim: Clause, evidence: Sequence[Clause]) -> int:
     """How many of a clause's values stand in the evidence beside other words, while its words have another value.
 
@@ -449,21 +448,25 @@ def _swapped(claim: Clause, evidence: Sequence[Clause]) -> int:
     telling = frozenset(term for term in claim.terms - common if not term[0].isdigit())
     subjects = telling & claim.names
 
-    def beside(clause: Clause, besides: Value | str) -> int:
-        words = telling - {besides}
-        values = sum(other.carried_by(clause.values) for other in claim.values if other is not besides)
-        return len(words & clause.terms) + len(words & subjects & clause.terms) + values
-
-    count = 0
-    for value in claim.values:
-        mine = [beside(clause, value) for clause in others if value.carried_by(clause.values)]
-        rivals = [beside(clause, value) for clause in others if clause.values and not value.carried_by(clause.values)]
-        count += max(rivals, default=0) > max(mine, default=_NEVER)
+    held = [[value.carried_by(clause.values) for value in claim.values] for clause in others]
+    words = [len(telling & clause.terms) + len(subjects & clause.terms) for clause in others]
+    beside = [sum(row) + count for row, count in zip(held, words, strict=True)]
+    found = 0
+    for at in range(len(claim.values)):
+        mine = [count - 1 for count, row in zip(beside, held, strict=True) if row[at]]
+        pairs = zip(beside, held, others, strict=True)
+        found += _rather((count for count, row, clause in pairs if clause.values and not row[at]), mine)
     for name in claim.names:
-        mine = [beside(clause, name) for clause in others if name in clause.names]
-        rivals = [beside(clause, name) for clause in others if clause.names and name not in clause.names]
-        count += max(rivals, default=0) > max(mine, default=_NEVER)
-    return count
+        own = (name in telling) + (name in subjects)
+        mine = [count - own for count, clause in zip(beside, others, strict=True) if name in clause.names]
+        pairs_ = zip(beside, others, strict=True)
+        found += _rather((count for count, clause in pairs_ if clause.names and name not in clause.names), mine)
+    return found
+
+
+def _rather(rivals: Iterable[int], mine: Sequence[int]) -> bool:
+    """Whether the claim's words stand rather beside a rival value than beside its own."""
+    return bool(mine) and max(rivals, default=0) > max(mine)
 
 
 def _nearest(words: frozenset[str], clauses: Sequence[Clause]) -> Clause | None:

@@ -128,10 +128,28 @@ def test_the_nearest_sentences_are_judged_beside_their_windows():
 def test_a_claim_that_joins_two_facts_gets_both_sentences():
     """Evidence is composed from several places, in the order of the source, whatever lies between them."""
     far = " ".join(f"Entry {number} concerns an unrelated matter." for number in range(40))
-    first, second = "The bridge opened in May.", "Its designer is Clara Wieck."
+    first, second = "The bridge opened in May.", "The designer is Clara Wieck."
     windows = [window_of(first), window_of(far, 100), window_of(second, 9000)]
-    pieces, _ = evidence_for("The bridge opened in May and its designer is Clara Wieck.", windows)
-    assert f"{first} {second}" in [piece.text for piece in pieces]
+    claim = "The bridge opened in May and its designer is Clara Wieck."
+    assert f"{first} {second}" in [piece.text for piece in evidence_for(claim, windows)[0]]
+
+
+def test_sources_are_not_composed_with_each_other():
+    """Two documents may say different things in the same words."""
+    windows = [window_of("The drug is safe for adults."), window_of("Children take vitamins.", source=1)]
+    pieces, _ = evidence_for("The drug is safe for children.", windows)
+    assert all(len({part.source for part in piece.parts}) == 1 for piece in pieces)
+
+
+def test_a_pronoun_is_read_only_after_its_own_predecessor():
+    """A "he" far away is somebody else, and a neighbour is what really stands beside."""
+    source = (
+        "Marie Curie was a physicist. " + "Nothing else is said here. " * 40 + "Karl Weber was old. He died in Warsaw."
+    )
+    at = source.index("Karl")
+    windows = [window_of(source[:28]), window_of(source[at:], at)]
+    for piece in evidence_for("Marie Curie died in Warsaw.", windows)[0]:
+        assert not ("Marie" in piece.text and "He died" in piece.text)
 
 
 def test_a_sentence_is_read_with_its_neighbours():
