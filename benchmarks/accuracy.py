@@ -17,7 +17,7 @@ import json
 import random
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -134,12 +134,10 @@ def rows_of(folder: Path, one: Set, most: int) -> list[Row]:
         if one.group
         else (lambda row: str(row["question"] if one.kind is CheckKind.RELEVANCE else row["id"]))
     )
-    names = sorted({key(row) for row in rows})
+    sizes = Counter(map(key, rows))
+    names = sorted(sizes)
     random.Random(SEED).shuffle(names)
     chosen: set[str] = set()
-    sizes: defaultdict[str, int] = defaultdict(int)
-    for row in rows:
-        sizes[key(row)] += 1
     total = 0
     for name in names:
         if total >= most:

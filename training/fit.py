@@ -23,7 +23,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from sets import HELD_OUT, RELEVANCE, Guard, read
+from sets import GROUNDING, HELD_OUT, RELEVANCE, Guard, Row, read
 
 from proxy.calibrate import auc, ece
 from proxy.grounding.binding import evidence_for
@@ -57,21 +57,19 @@ class Judged:
         return np.array([share[name] for name in self.sources]) * len(self.sources)
 
 
-def claims(data: Path, held_out: Path, rows: int) -> list[Claim]:
+def claims(data: Path, held_out: list[Row], rows: int) -> list[Claim]:
     """Claims to fit on, up to ``rows`` a source."""
     guard, found = Guard.of(data / "eval"), []
     rng = random.Random(SEED)
     for one in HELD_OUT:
         kept = [row for row in read(data / "train", one) if not guard.knows(row["premise"])]
         found += [(row["premise"], row["hypothesis"], row["label"], one.file) for row in _sample(kept, rows, rng)]
-    by: dict[str, list[dict[str, object]]] = {}
-    with held_out.open(encoding="utf-8") as lines:
-        for row in map(json.loads, lines):
-            if row["head"] != RELEVANCE:
-                by.setdefault(_family(row["source"]), []).append(row)
+    by: dict[str, list[Row]] = {}
+    for row in held_out:
+        if row["head"] == GROUNDING and (family := _family(row["source"])) in FAMILIES:
+            by.setdefault(family, []).append(row)
     for family, kept in sorted(by.items()):
-        share = rows if family in FAMILIES else 0
-        found += [(row["premise"], row["hypothesis"], row["label"], family) for row in _sample(kept, share, rng)]
+        found += [(row["premise"], row["hypothesis"], row["label"], family) for row in _sample(kept, rows, rng)]
     return found
 
 
@@ -200,10 +198,9 @@ def curve(labels: np.ndarray, scores: np.ndarray, weights: np.ndarray, bins: int
     return Curve(knots=(*knots, (1.0, 1.0)), method="isotonic", rows=len(labels), positives=int(labels.sum()))
 
 
-def relevance(model: EmbeddedModel, held_out: Path, rows: int) -> Curve:
+def relevance(model: EmbeddedModel, held_out: list[Row], rows: int) -> Curve:
     """The map of the relevance head, on held-out questions."""
-    with held_out.open(encoding="utf-8") as lines:
-        pairs = [row for row in map(json.loads, lines) if row["head"] == RELEVANCE]
+    pairs = [row for row in held_out if row["head"] == RELEVANCE]
     pairs = _sample(pairs, 4 * rows, random.Random(SEED))
     logits = [
         model.logit(Pair(kind=CheckKind.RELEVANCE, premise=r["premise"], hypothesis=r["hypothesis"])) for r in pairs
@@ -227,7 +224,9 @@ def main() -> None:
         (args.model / stale).unlink(missing_ok=True)
     torch.set_num_threads(2)
     model = EmbeddedModel(args.model, threads=2)
-    judged = judge(model, claims(args.data, args.held_out, args.rows))
+    with args.held_out.open(encoding="utf-8") as lines:
+        held_out = list(map(json.loads, lines))
+    judged = judge(model, claims(args.data, held_out, args.rows))
     table = ablation(judged)
     for source, row in table.items():
         print(f"{source:28}", "  ".join(f"{name} {value:.3f}" for name, value in row.items()))
@@ -242,7 +241,7 @@ def main() -> None:
     maps = Calibration(
         scorer=model.name,
         grounding=curve(judged.labels, scores_of(judged, weights), judged.weights),
-        relevance=relevance(model, args.held_out, args.rows),
+        relevance=relevance(model, held_out, args.rows),
     )
     (args.model / CALIBRATION).write_text(maps.text)
     print(json.dumps(written), maps.text)

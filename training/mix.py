@@ -28,6 +28,8 @@ from sets import GROUNDING, RELEVANCE, TRAINED, Example, Guard, Row, Set, read
 
 from proxy.grounding.claims import segments
 from proxy.grounding.words import terms
+from proxy.scoring.embedded import MAX_TOKENS, SPECIAL_TOKENS
+from proxy.scoring.tokens import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 HELD_OUT_SHARE = 0.04
 """Of the documents of every set that has several pairs a document: kept for calibration, never trained on."""
 
-MAX_TOKENS = 256
 PARALLEL = 45_000
 CONTEXTS = 5_000
 """Contexts taken of each question-answering set."""
@@ -348,7 +349,7 @@ def encode(made: list[Example], path: Path) -> dict[str, np.ndarray]:
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    room = MAX_TOKENS - 3
+    room = MAX_TOKENS - SPECIAL_TOKENS
     ids: list[np.ndarray] = []
     lengths = np.zeros((len(made), 2), np.int32)
     for start in range(0, len(made), 20_000):
@@ -356,10 +357,8 @@ def encode(made: list[Example], path: Path) -> dict[str, np.ndarray]:
         first = tokenizer.encode_batch_fast([each.premise for each in part], add_special_tokens=False)
         second = tokenizer.encode_batch_fast([each.hypothesis for each in part], add_special_tokens=False)
         for at, (one, other) in enumerate(zip(first, second, strict=True), start):
-            hypothesis = other.ids[: room - min(len(one.ids), 64)]
-            premise = one.ids[: room - len(hypothesis)]
-            lengths[at] = len(premise), len(hypothesis)
-            ids.append(np.array(premise + hypothesis, np.int32))
+            lengths[at] = premise, hypothesis = fitted(len(one.ids), len(other.ids), room)
+            ids.append(np.array(one.ids[:premise] + other.ids[:hypothesis], np.int32))
     return {"ids": np.concatenate(ids), "lengths": lengths}
 
 

@@ -18,7 +18,6 @@ import argparse
 import json
 import math
 import os
-import random
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,7 +157,6 @@ def start(args: argparse.Namespace) -> CrossEncoder:
 def train(args: argparse.Namespace) -> None:
     """One pass, or as much of it as fits into the minutes."""
     torch.manual_seed(args.seed)
-    random.seed(args.seed)
     model = start(args)
     if args.int8:
         rounded(model)
@@ -258,7 +256,7 @@ def main() -> None:
     parser.add_argument("--int8", action="store_true")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "arguments.json").write_text(json.dumps({**vars(args)}, default=str, indent=1) + "\n")
+    (args.out / "arguments.json").write_text(json.dumps(vars(args), default=str, indent=1) + "\n")
     train(args)
 
 

@@ -56,6 +56,11 @@ class Piece:
 
     parts: tuple[Window, ...]
 
+    @classmethod
+    def of(cls, windows: Iterable[Window]) -> Piece:
+        """These stretches, in the order in which they stand."""
+        return cls(tuple(sorted(windows, key=_place)))
+
     @property
     def text(self) -> str:
         """What the scorer reads."""
@@ -86,7 +91,7 @@ def evidence_for(claim: str, windows: Sequence[Window]) -> tuple[list[Piece], li
     if _mixes(words, _values(words, names), sentences):
         return pieces, []
     together = (_with_neighbours(nearest, sentences), _composed(words, nearest, weights))
-    pieces += [Piece(tuple(sorted(each, key=_place))) for each in together if len(each) > 1]
+    pieces += [Piece.of(each) for each in together if len(each) > 1]
     first = list({piece.text: piece for piece in pieces}.values())
     asked = {piece.text.strip() for piece in first}
     return first, [Piece((window,)) for window in windows[:WINDOWS] if window.text.strip() not in asked]

@@ -173,6 +173,7 @@ _TOKEN = re.compile(
     r"(?P<ordinal>st|nd|rd|th)?(?P<suffix>[kKmMbB]n?(?![\w])|万|億)?"
     r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)?)|(?P<mark>[%$€£¥])"
 )
+_WORD = re.compile(r"[^\W_]+")
 _CLAUSES = re.compile(r"(?<=[.!?;。])\s+|[;\n。]|,?\s(?:while|whereas|but|and)\s")
 _LIST_MARK = re.compile(r"(?m)^[ \t]*(?:\d{1,2}[.)]|[-*•])\s+|\[\d{1,3}\]")
 _MIXED = re.compile(r"(?<![A-Za-z])[A-Za-z]{1,20}-?\d[\d\w]{0,20}|(?<!\d)\d{1,20}[A-Za-z]{3,20}")
@@ -182,7 +183,6 @@ _CAPITALS_OF_A_LANGUAGE = 0.25
 
 _ROUNDING = 0.05
 _CLOSE = 1e-6
-_YEAR_FROM, _YEAR_TO = 1000, 2100
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,13 +267,12 @@ def facts_of(text: str) -> Facts:
     text = _LIST_MARK.sub(" ", visible(text))
     names = _names(text)
     clauses = tuple(_linked(clause for part in _CLAUSES.split(text) if part and (clause := _clause(part, names)).terms))
-    words = frozenset(_plain(word) for word in re.findall(r"[^\W_]+", text))
     return Facts(
         clauses=clauses,
         terms=tuple(terms(text)),
         values=tuple(value for clause in clauses for value in clause.values),
         names=names,
-        words=words,
+        words=frozenset(_folded(text)),
         negations=sum(clause.negated for clause in clauses),
     )
 
@@ -289,7 +288,7 @@ def _linked(clauses: Iterable[Clause]) -> Iterator[Clause]:
 
 
 def _clause(text: str, names: frozenset[str]) -> Clause:
-    words = [_plain(word) for word in re.findall(r"[^\W_]+", text)]
+    words = _folded(text)
     return Clause(
         terms=frozenset(terms(text)),
         values=tuple(_values(text)),
@@ -321,8 +320,15 @@ def _share(found: Sequence[bool]) -> float:
     return sum(found) / len(found) if found else 1.0
 
 
+def _folded(text: str) -> list[str]:
+    """The words of a text, each folded and without accents."""
+    return [_plain(word) for word in _WORD.findall(text)]
+
+
 def _plain(word: str) -> str:
     """Folded, without accents."""
+    if word.isascii():
+        return word.casefold()
     return "".join(
         character
         for character in unicodedata.normalize("NFKD", word.casefold())
@@ -398,7 +404,7 @@ def _readings(written: str) -> tuple[float, ...]:
 
 def _names(text: str) -> frozenset[str]:
     """Words written with a capital where none is due, folded; none in texts that write most words so."""
-    words = list(re.finditer(r"[^\W_]+", text))
+    words = list(_WORD.finditer(text))
     if not words:
         return frozenset()
     capital = [word for word in words if word.group()[0].isupper()]

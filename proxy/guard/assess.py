@@ -263,8 +263,7 @@ class _Run:
         if self._scorer.evidence == "pieces":
             return evidence_for(asserted, index.shortlist(asserted, WINDOWS_PER_CLAIM))
         room = self._scorer.max_tokens - len(self._scorer.token_spans(asserted)) - WHOLE_MARGIN
-        chosen = index.shortlist(asserted, max(1, room // WINDOW_TOKENS))
-        return [Piece(tuple(sorted(chosen, key=lambda window: (window.source, window.start))))], []
+        return [Piece.of(index.shortlist(asserted, max(1, room // WINDOW_TOKENS)))], []
 
     def _supports(self, pieces: list[Piece], scores: list[float]) -> list[tuple[Piece, float]]:
         return [

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from proxy.grounding.calibration import Calibration
 from proxy.grounding.facts import Signs, compare, facts_of
 from proxy.grounding.types import CheckKind, Pair
+from proxy.scoring.tokens import fitted, sliced_spans, without_lone_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,16 +36,11 @@ MAX_TOKENS = 256
 """What it can judge. It has learnt from pairs of up to 256 tokens, mostly 160; with more its scores mean nothing (on
 news, with windows of 250 words instead of 150, AUC falls from 0.78 to 0.44), and cost more. See the model card."""
 
-PREMISE_FLOOR = 64
-"""Tokens of a premise that a longer hypothesis cannot push out: without a premise there is nothing to judge."""
-
 FINE_STEP, COARSE_STEP, FINE_LIMIT = 8, 32, 128
 """Lengths are rounded up to 8, over 128 tokens to 32: OpenVINO keeps about 1 MB and spends 4 ms for each new length."""
 
 MIN_TOKENS = 160
 SPECIAL_TOKENS = 3
-
-_SLICE_CHARS = 20_000  # about 5 ms
 
 HEADS = {CheckKind.GROUNDING: 0, CheckKind.RELEVANCE: 1}
 
@@ -168,23 +164,17 @@ class _Tokenizer:
         self._start, self._end, self.pad = (self._special(token) for token in ("[CLS]", "[SEP]", "[PAD]"))
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Spans of all tokens, a slice at a time: other threads wait while the tokenizer hands over its offsets."""
-        found: list[tuple[int, int]] = []
-        start = 0
-        while start < len(text):
-            end = _slice_end(text, start)
-            found += [(start + begin, start + stop) for begin, stop in self._encode(text[start:end]).offsets]
-            start = end
-        return found
+        """Character spans of all tokens of a text."""
+        return sliced_spans(text, lambda part: self._encode(part).offsets)
 
     def encode(self, pair: Pair) -> _Encoded:
         """Cut what is too long: the premise from its end down to its floor, then the hypothesis from its end."""
         premise: list[int] = self._encode(pair.premise).ids
         hypothesis: list[int] = self._encode(pair.hypothesis).ids
-        kept = hypothesis[: self._room - min(len(premise), PREMISE_FLOOR)]
-        premise = premise[: self._room - len(kept)]
-        first, second = [self._start, *premise, self._end], [*kept, self._end]
-        return _Encoded(first, second, whole=len(kept) == len(hypothesis))
+        first_kept, second_kept = fitted(len(premise), len(hypothesis), self._room)
+        first = [self._start, *premise[:first_kept], self._end]
+        second = [*hypothesis[:second_kept], self._end]
+        return _Encoded(first, second, whole=second_kept == len(hypothesis))
 
     def _special(self, token: str) -> int:
         found = self._inner.token_to_id(token)
@@ -194,18 +184,7 @@ class _Tokenizer:
         return found
 
     def _encode(self, text: str) -> Any:
-        # A lone surrogate (JSON allows one) is no text to the tokenizer; a question mark keeps every index as it was.
-        clean = text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-        return self._inner.encode(clean, add_special_tokens=False)
-
-
-def _slice_end(text: str, start: int) -> int:
-    """Where the slice from ``start`` ends: at its last space, so that no word is cut unless it is endless."""
-    end = start + _SLICE_CHARS
-    if end >= len(text):
-        return len(text)
-    space = max(text.rfind(mark, start, end) for mark in (" ", "\n"))
-    return space if space > start else end
+        return self._inner.encode(without_lone_surrogates(text), add_special_tokens=False)
 
 
 class _Network:

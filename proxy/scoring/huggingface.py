@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from proxy.grounding.errors import ScoringError
 from proxy.scoring.heads import MAKERS, Words
 from proxy.scoring.labels import GENERATOR, Unusable, kind_and_head, supported_label
+from proxy.scoring.tokens import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,8 +37,6 @@ MOST_TOKENS = 4096
 DEFAULT_TOKENS = 2048
 """Longest pair for a model without a limit of its own: MiniCheck's, whose T5 has relative positions."""
 
-PREMISE_FLOOR = 64
-"""Tokens of a premise that a longer hypothesis cannot push out: without a premise there is nothing to judge."""
 
 STEP = 32
 """Lengths on a GPU are rounded up to this."""
@@ -111,11 +110,11 @@ class HuggingFaceModel:
         room = self.max_tokens - frame.size
         hypothesis = self._words.encode(pair.hypothesis)
         first = self._words.encode(opening + pair.premise + closing)
-        kept = hypothesis[: max(0, room - min(len(first), PREMISE_FLOOR))]
-        room -= len(kept)
-        if len(first) > room:
+        first_kept, second_kept = fitted(len(first), len(hypothesis), room)
+        kept = hypothesis[:second_kept]
+        if first_kept < len(first):
             tail = self._words.encode(closing)
-            first = self._words.encode(opening + pair.premise)[: max(0, room - len(tail))] + tail
+            first = self._words.encode(opening + pair.premise)[: max(0, first_kept - len(tail))] + tail
         read = len(kept) == len(hypothesis) and not pair.hypothesis.isspace()
         return frame.around(first, kept, whole=read)
 

@@ -21,7 +21,7 @@ from proxy.grounding.errors import Overloaded, ScoringError, UpstreamError, Upst
 from proxy.grounding.types import CheckKind, Pair
 from proxy.scoring.base import WARM_PAIR
 from proxy.scoring.dispatch import seconds_to_wait
-from proxy.scoring.tokens import estimated_spans, without_lone_surrogates
+from proxy.scoring.tokens import estimated_spans, fitted, without_lone_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 4096
 """Longest pair, in estimated tokens; the instructions come on top."""
-
-PREMISE_FLOOR = 64
-"""Tokens of a premise that a longer hypothesis cannot push out."""
 
 _GROUNDING = """\
 How far does the SOURCE support the STATEMENT? Judge by the SOURCE alone, not by what you know. 1 means that all of \
@@ -65,8 +62,8 @@ class Judge:
     """A ``Service`` that asks a model of ``model_list``.
 
     ``upstream`` gives the deployment whose turn it is; closing them is for whoever made them. ``max_tokens`` is the
-    longest pair in estimated tokens (at least twice ``PREMISE_FLOOR``); a longer one loses the tail of its premise, and
-    a claim that does not fit even so is not supported.
+    longest pair in estimated tokens (at least twice ``PREMISE_FLOOR`` in tokens.py); a longer one loses the tail of its
+    premise, and a claim that does not fit even so is not supported.
     """
 
     evidence: EvidenceUse = "whole"
@@ -102,12 +99,11 @@ class Judge:
     def _fitted(self, pair: Pair) -> Pair | None:
         """The pair with what is too long cut from its end; None for a claim that cannot be shown whole."""
         premise, hypothesis = estimated_spans(pair.premise), estimated_spans(pair.hypothesis)
-        room = self.max_tokens - min(len(premise), PREMISE_FLOOR)
-        if pair.kind is CheckKind.GROUNDING and len(hypothesis) > room:
+        first, second = fitted(len(premise), len(hypothesis), self.max_tokens)
+        if pair.kind is CheckKind.GROUNDING and second < len(hypothesis):
             return None
-        kept = _head(pair.hypothesis, hypothesis, room)
-        left = self.max_tokens - min(len(hypothesis), room)
-        return Pair(kind=pair.kind, premise=_head(pair.premise, premise, left), hypothesis=kept)
+        kept = _head(pair.premise, premise, first), _head(pair.hypothesis, hypothesis, second)
+        return Pair(kind=pair.kind, premise=kept[0], hypothesis=kept[1])
 
     def _body(self, pair: Pair) -> JsonObject:
         field, (first, second), task = _TASKS[pair.kind]

@@ -1,4 +1,4 @@
-"""Where the tokens of a text lie: in slices for a tokenizer at hand, and by estimate where the model is elsewhere."""
+"""Tokens of texts: where they lie, exactly or by estimate, and how many of a pair are read where not all can be."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
 SLICE_CHARS = 20_000
 """Tokenizers hold up all other threads while they hand over their offsets; this much takes about 5 ms."""
+
+PREMISE_FLOOR = 64
+"""Tokens of a premise that a longer hypothesis cannot push out: without a premise there is nothing to judge."""
 
 _ALONE = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # kana, ideographs, Hangul: a character is a token, if not more
 _TOKEN = re.compile(rf"[{_ALONE}]|[^\W{_ALONE}]{{1,6}}|[^\w\s]")
@@ -40,6 +43,15 @@ def _slice_end(text: str, start: int, size: int) -> int:
         return len(text)
     space = max(text.rfind(mark, start, end) for mark in (" ", "\n"))
     return space if space > start else end
+
+
+def fitted(premise: int, hypothesis: int, room: int) -> tuple[int, int]:
+    """How many of the tokens of a premise and a hypothesis are read, where ``room`` of both can be.
+
+    What is too long loses the premise's end, down to ``PREMISE_FLOOR``, then the hypothesis's.
+    """
+    kept = min(hypothesis, max(0, room - min(premise, PREMISE_FLOOR)))
+    return min(premise, room - kept), kept
 
 
 def without_lone_surrogates(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxy.scoring.tokens import estimated_spans, sliced_spans, without_lone_surrogates
+from proxy.scoring.tokens import PREMISE_FLOOR, estimated_spans, fitted, sliced_spans, without_lone_surrogates
 
 
 def words(text):
@@ -52,3 +52,21 @@ def test_half_characters_become_question_marks():
     """What UTF-8 cannot hold is replaced one for one, all else is as it was."""
     assert without_lone_surrogates("a\ud800é") == "a?é"
     assert without_lone_surrogates("plain") == "plain"
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis", "room", "read"),
+    [
+        (100, 20, 200, (100, 20)),
+        (300, 20, 200, (180, 20)),
+        (300, 180, 200, (PREMISE_FLOOR, 200 - PREMISE_FLOOR)),
+        (10, 300, 200, (10, 190)),
+        (0, 300, 200, (0, 200)),
+        (0, 0, 200, (0, 0)),
+    ],
+)
+def test_the_premise_is_cut_first_and_keeps_its_floor(
+    premise: int, hypothesis: int, room: int, read: tuple[int, int]
+) -> None:
+    """All scorers cut a pair that is too long by this one rule."""
+    assert fitted(premise, hypothesis, room) == read
