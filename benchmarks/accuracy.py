@@ -198,14 +198,14 @@ def shares(found: Scored) -> tuple[float, float]:
     return sum(good) / max(1, len(good)), sum(bad) / max(1, len(bad))
 
 
-async def table_of_sets(judge: Judge, folder: Path, most: int) -> tuple[list[str], Scored]:
-    """One line a set, and the pooled scores of those that calibration is reported on."""
+async def table_of_sets(judge: Judge, folder: Path, most: int, only: str) -> tuple[list[str], Scored]:
+    """One line a set whose name holds ``only``, and the pooled scores of those that calibration is reported on."""
     lines = [
         "| set | rows | AUC (95 %) | BAcc at 0.7 | best BAcc | supported pass | unsupported pass | aim | others |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     pooled = Scored()
-    for one in SETS:
+    for one in (each for each in SETS if only in f"{each.file} {each.lang}"):
         began = time.monotonic()
         found = await scored(judge, rows_of(folder, one, most), one)
         area, (low, high) = auc(found.labels, found.scores), interval(auc, found.labels, found.scores, found.groups)
@@ -308,20 +308,24 @@ async def documented(judge: Judge) -> list[str]:
     return lines
 
 
-async def report(folder: Path, most: int) -> str:
-    """The whole page."""
+async def report(folder: Path, most: int, only: str) -> str:
+    """The page, or the parts and sets of it whose name holds ``only``."""
     scorer = embedded_scorer(EmbeddedSettings(threads=2))
     await scorer.warm()
     try:
         judge = Judge(Assessor(scorer))
-        sets, pooled = await table_of_sets(judge, folder, most)
-        parts = {
-            "Sets": sets,
-            "Calibration": calibration(pooled),
-            "Minimal edits": await edits(judge, folder, most),
-            "Answers of several sentences": await answers(judge, folder, most // 8),
-            "Documented examples": await documented(judge),
-        }
+        parts: dict[str, list[str]] = {}
+        sets, pooled = await table_of_sets(judge, folder, most, only)
+        if len(sets) > 2:
+            parts["Sets"] = sets
+        if not only:
+            parts["Calibration"] = calibration(pooled)
+        if only in "minimal edits":
+            parts["Minimal edits"] = await edits(judge, folder, most)
+        if only in "answers of several sentences":
+            parts["Answers of several sentences"] = await answers(judge, folder, most // 8)
+        if only in "documented examples":
+            parts["Documented examples"] = await documented(judge)
     finally:
         await scorer.close()
     return "\n\n".join(f"## {title}\n\n" + "\n".join(lines) for title, lines in parts.items()) + "\n"
@@ -332,9 +336,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--rows", type=int, default=400)
+    parser.add_argument("--only", default="", help="part of the name of a set or of a heading, in small letters")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    page = asyncio.run(report(args.data / "eval", args.rows))
+    page = asyncio.run(report(args.data / "eval", args.rows, args.only))
     if args.out is None:
         print(page)
         return

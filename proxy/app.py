@@ -22,6 +22,7 @@ from proxy import __version__
 from proxy.access import Access
 from proxy.admin import Health, admin_app
 from proxy.grounding.errors import NotFound
+from proxy.grounding.types import CheckKind
 from proxy.guard.assess import Assessor
 from proxy.guard.record import fan_out
 from proxy.observe.log import LogSink
@@ -61,9 +62,9 @@ def embedded_scorer(settings: EmbeddedSettings) -> Scorer:
     """The scorer that ships with the package, loaded when it is warmed."""
 
     def load() -> Model:
-        from proxy.scoring.embedded import EmbeddedModel  # noqa: PLC0415 - OpenVINO is loaded off the event loop
+        from proxy.scoring.embedded import embedded_model  # noqa: PLC0415 - OpenVINO is loaded off the event loop
 
-        return EmbeddedModel(threads=settings.threads)
+        return embedded_model(threads=settings.threads)
 
     return Batcher(load, queue_pairs=settings.queue_pairs)
 
@@ -72,7 +73,7 @@ def transformers_scorer(settings: TransformersSettings) -> Scorer:
     """A checker of claims for grounding, and for relevance, of which it knows nothing, the model that ships."""
 
     def load() -> Model:
-        from proxy.scoring.embedded import EmbeddedModel  # noqa: PLC0415 - as above
+        from proxy.scoring.embedded import embedded_model  # noqa: PLC0415 - as above
         from proxy.scoring.huggingface import HuggingFaceModel  # noqa: PLC0415 - and so is torch
 
         checker = HuggingFaceModel(
@@ -85,7 +86,8 @@ def transformers_scorer(settings: TransformersSettings) -> Scorer:
             max_tokens=settings.max_tokens,
             threads=settings.threads,
         )
-        return RoutedModel(grounding=checker, relevance=EmbeddedModel(threads=settings.threads))
+        relevance = embedded_model(threads=settings.threads)
+        return RoutedModel(checker, relevance, to_other=lambda pair: pair.kind is CheckKind.RELEVANCE)
 
     return Batcher(load, queue_pairs=settings.queue_pairs, batch_tokens=BIG_BATCH)
 

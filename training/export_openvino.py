@@ -10,7 +10,8 @@ the fp32 scores, worked out by PyTorch, of the synthetic pairs in ``golden_pairs
 to them. The same inputs give the same files.
 
 A checkpoint is a folder of model.safetensors, config.json and tokenizer.json. Its keys: ``enc.*`` (a BertModel without
-pooler), ``pool.*`` and ``heads.*``; logits = heads(tanh(pool(h_CLS))), 0 grounding, 1 relevance. ``--data`` is a folder
+pooler), ``pool.*`` and ``heads.*``; logits = heads(tanh(pool(what train.py's CrossEncoder reads))), 0 grounding, 1
+relevance. ``--data`` is a folder
 of gzip JSONL with premise and hypothesis, or question and answer. Static quantisation is calibrated on it, so it must
 be training data, never what a figure is quoted from.
 """
@@ -36,6 +37,8 @@ from golden_pairs import golden_pairs
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import nn
+
+from proxy.grounding.wording import worded_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,7 +86,7 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """BERT without pooler that returns only [CLS], so its last layer is worked out for one token: a seventh saved."""
+    """BERT without pooler. Where only [CLS] is read, its last layer is worked out for one token: a seventh saved."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__()
@@ -94,9 +97,10 @@ class Encoder(nn.Module):
         shape = size, config["intermediate_size"], config["num_attention_heads"], epsilon
         layers = nn.ModuleList(Layer(*shape) for _ in range(config["num_hidden_layers"]))
         self.encoder = nn.ModuleDict({"layer": layers})
+        self.whole = _reads_segments(config)
 
     def forward(self, input_ids: torch.Tensor, mask: torch.Tensor, token_type_ids: torch.Tensor) -> torch.Tensor:
-        """The last hidden state of [CLS], of shape (pairs, 1, hidden)."""
+        """The last hidden states, of shape (pairs, tokens, hidden), or that of [CLS] alone."""
         table, *layers = self.embeddings, *self.encoder["layer"]
         positions = torch.arange(input_ids.shape[1], dtype=torch.int64)
         hidden = table["word_embeddings"](input_ids) + table["position_embeddings"](positions)
@@ -104,7 +108,11 @@ class Encoder(nn.Module):
         bias = (mask[:, None, None, :].float() - 1) * 1e9
         for layer in layers[:-1]:
             hidden = layer(hidden, bias, hidden)
-        return layers[-1](hidden, bias, hidden[:, :1])
+        return layers[-1](hidden, bias, hidden if self.whole else hidden[:, :1])
+
+
+def _reads_segments(config: dict[str, Any]) -> bool:
+    return bool(config.get("pair_pooling") == "segments")
 
 
 class CrossEncoder(nn.Module):
@@ -116,13 +124,20 @@ class CrossEncoder(nn.Module):
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__()
         self.enc = Encoder(config)
-        self.pool = nn.Linear(config["hidden_size"], config["hidden_size"])
+        parts = 5 if _reads_segments(config) else 1
+        self.pool = nn.Linear(parts * config["hidden_size"], config["hidden_size"])
         self.heads = nn.Linear(config["hidden_size"], 2)
 
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor) -> Any:
         """Judge a padded batch."""
-        hidden = self.enc(input_ids, attention_mask, token_type_ids)[:, 0]
-        return self.heads(torch.tanh(self.pool(hidden)))
+        hidden = self.enc(input_ids, attention_mask, token_type_ids)
+        read = hidden[:, 0]
+        if self.enc.whole:
+            second = (token_type_ids * attention_mask)[:, :, None].float()
+            first = attention_mask[:, :, None].float() - second
+            one, other = ((hidden * part).sum(1) / part.sum(1) for part in (first, second))
+            read = torch.cat([read, one, other, (one - other).abs(), one * other], 1)
+        return self.heads(torch.tanh(self.pool(read)))
 
 
 def load_checkpoint(folder: Path) -> CrossEncoder:
@@ -345,7 +360,8 @@ def golden(checkpoint: Path, out: Path) -> None:
     model, tokenizer = load_checkpoint(checkpoint), PairTokenizer(checkpoint / "tokenizer.json")
     with out.open("w", encoding="utf-8") as lines, torch.inference_mode():
         for kind, premise, hypothesis in golden_pairs():
-            tensors = [torch.from_numpy(array) for array in tokenizer.batch([(premise, hypothesis)])]
+            read = worded_as(hypothesis, premise) if kind == "grounding" else hypothesis  # as the proxy does
+            tensors = [torch.from_numpy(array) for array in tokenizer.batch([(premise, read)])]
             score = torch.sigmoid(model(*tensors))[0, HEADS.index(kind)].item()
             row = {"kind": kind, "premise": premise, "hypothesis": hypothesis, "score": round(score, 5)}
             lines.write(json.dumps(row, ensure_ascii=True) + "\n")

@@ -1,11 +1,14 @@
 """Fit what stands behind the encoder: the weights of the exact checks, and the calibration of both heads.
 
-    python training/fit.py --data DIR --model FOLDER --held-out DIR/held_out.jsonl [--rows 350] [--report FILE]
+    python training/fit.py --data DIR --model FOLDER --held-out DIR/held_out.jsonl [--rows 350] [--judged FILE]
+        [--report FILE]
 
-``FOLDER`` is an exported model; weights.json and calibration.json are written into it. Rows are judged on the evidence
-that the proxy would give them: the best piece of evidence counts. Everything comes from ``train/`` and from documents
-held out of training; no file of ``eval/`` is read but to keep its texts out. Each source weighs the same, whatever its
-number of rows. The ablation (encoder alone, with exact checks) is printed by source, cross-validated.
+``FOLDER`` is an exported model; weights.json and calibration.json are written into it. Rows are judged on the
+evidence that the proxy would give them: the best piece of evidence counts. Everything comes from ``train/`` and from
+documents held out of training; no file of ``eval/`` is read but to keep its texts out. Each source weighs the same,
+whatever its number of rows. ``--judged`` names a file for what the encoder and the checks said of every claim:
+written when it is missing, read when it is there, so that a changed fit need not ask the encoder again. The ablation
+(encoder alone, with exact checks) is printed by source, cross-validated.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import random
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -26,13 +30,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 from sets import GROUNDING, HELD_OUT, RELEVANCE, Guard, Row, read
 
 from proxy.calibrate import auc, ece
+from proxy.calibrate.fit import fit as calibration_of
 from proxy.grounding.binding import evidence_for
-from proxy.grounding.calibration import Calibration, Curve
+from proxy.grounding.calibration import Calibration
 from proxy.grounding.evidence import EvidenceIndex
-from proxy.grounding.facts import Signs, compare, facts_of
+from proxy.grounding.facts import WEIGHED, compare, facts_of
 from proxy.grounding.types import CheckKind, GroundingContext, Pair, Source
 from proxy.guard.assess import WINDOWS_PER_CLAIM
 from proxy.scoring.embedded import CALIBRATION, CHECKS, EmbeddedModel
+
+if TYPE_CHECKING:
+    from proxy.grounding.calibration import Curve
 
 SEED = 20261130
 FOLDS = 5
@@ -105,7 +113,7 @@ def judge(model: EmbeddedModel, made: list[Claim]) -> Judged:
         stated = facts_of(claim)
         for piece in first + then:
             logit = model.logit(Pair(kind=CheckKind.GROUNDING, premise=piece.text, hypothesis=claim))
-            features.append([logit, *compare(stated, facts_of(piece.text)).numbers()])
+            features.append([logit, *compare(stated, facts_of(piece.text)).weighed().values()])
             owner.append(number)
         if number % 250 == 0:
             print(f"{number} of {len(made)} claims", file=sys.stderr, flush=True)
@@ -117,11 +125,37 @@ def judge(model: EmbeddedModel, made: list[Claim]) -> Judged:
     )
 
 
+def read_or_judge(path: Path | None, model: EmbeddedModel, made: list[Claim]) -> Judged:
+    """What was judged before, if it is there; else judge, and keep it if there is a path."""
+    if path is not None and path.exists():
+        with np.load(path) as file:
+            return Judged(file["features"], file["owner"], file["labels"], file["sources"].tolist())
+    judged = judge(model, made)
+    if path is not None:
+        np.savez(path, features=judged.features, owner=judged.owner, labels=judged.labels, sources=judged.sources)
+    return judged
+
+
 def combined(features: torch.Tensor, owner: torch.Tensor, weights: torch.Tensor, claims_in_all: int) -> torch.Tensor:
     """The best piece's logit of each claim. A sign can only lower it, the encoder only raise it."""
-    scale, bias, signs = softplus(weights[0]), weights[1], -softplus(weights[2:])
+    scale, bias, signs = softplus(weights[0]), weights[1], penalties(weights)
     logits = bias + scale * features[:, 0] + features[:, 1:] @ signs
     return torch.full((claims_in_all,), -1e9).scatter_reduce(0, owner, logits, "amax")
+
+
+LEAST = torch.tensor([{"transposed": 1.5, "missing": 0.5, "disorder": 0.75}.get(name, 0.0) for name in WEIGHED])
+"""The least that a sign lowers the logit by. Names in each other's place are too rare in these sets to be weighed by
+them. And these sets are single sentences, most of them written to be reworded or contradicted: in answers drawn from
+documents, words and word orders that are the answer's own are a worse sign than they show."""
+
+
+def penalties(weights: torch.Tensor) -> torch.Tensor:
+    """The signs' weights, none above minus its least."""
+    return -softplus(weights[2:]) - LEAST * (weights[2:] > OFF)
+
+
+OFF = -29.0
+"""Below this a sign is left out altogether: the encoder alone."""
 
 
 def fit(judged: Judged, chosen: np.ndarray, *, signs: bool) -> torch.Tensor:
@@ -172,30 +206,12 @@ def ablation(judged: Judged) -> dict[str, dict[str, float]]:
     return table
 
 
-def curve(labels: np.ndarray, scores: np.ndarray, weights: np.ndarray, bins: int = 12) -> Curve:
-    """A rising map by pooled adjacent violators over bins of equal mass (Zadrozny and Elkan 2002), shrunk a little."""
-    order = np.argsort(scores)
-    blocks = [
-        [
-            float(np.average(scores[part], weights=weights[part])),
-            float(labels[part] @ weights[part]),
-            weights[part].sum(),
-        ]
-        for part in np.array_split(order, bins)
-    ]
-    merged: list[list[float]] = []
-    for block in blocks:
-        merged.append(block)
-        while len(merged) > 1 and merged[-2][1] / merged[-2][2] >= merged[-1][1] / merged[-1][2]:
-            right, left = merged.pop(), merged.pop()
-            total = left[2] + right[2]
-            merged.append([(left[0] * left[2] + right[0] * right[2]) / total, left[1] + right[1], total])
-    knots = [(0.0, 0.0)]
-    for score, positive, total in merged:
-        share = (positive + 1) / (total + 2)
-        if score > knots[-1][0] + 1e-3 and share > knots[-1][1] + 1e-3 and score < 0.999 and share < 0.999:
-            knots.append((round(score, 4), round(share, 4)))
-    return Curve(knots=(*knots, (1.0, 1.0)), method="isotonic", rows=len(labels), positives=int(labels.sum()))
+def curve(labels: np.ndarray, scores: np.ndarray, sources: list[str]) -> Curve:
+    """The map of ``groundwarden calibrate``, the rows of small sources repeated until each source has as many."""
+    names, counts = np.unique(sources, return_counts=True)
+    times = dict(zip(names, np.rint(counts.max() / counts).astype(int), strict=True))
+    rows = np.repeat(np.arange(len(labels)), [times[source] for source in sources])
+    return calibration_of(labels[rows], scores[rows], rows.tolist()).curve
 
 
 def relevance(model: EmbeddedModel, held_out: list[Row], rows: int) -> Curve:
@@ -208,7 +224,7 @@ def relevance(model: EmbeddedModel, held_out: list[Row], rows: int) -> Curve:
     scores = 1 / (1 + np.exp(-np.array(logits)))
     labels = np.array([row["label"] for row in pairs], float)
     print(f"relevance: {len(pairs)} pairs, AUC {auc(labels, scores):.3f}")
-    return curve(labels, scores, np.ones(len(labels)))
+    return curve(labels, scores, [row["source"] for row in pairs])
 
 
 def main() -> None:
@@ -218,6 +234,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--held-out", type=Path, required=True)
     parser.add_argument("--rows", type=int, default=350)
+    parser.add_argument("--judged", type=Path)
     parser.add_argument("--report", type=Path)
     args = parser.parse_args()
     for stale in (CHECKS, CALIBRATION):
@@ -226,21 +243,20 @@ def main() -> None:
     model = EmbeddedModel(args.model, threads=2)
     with args.held_out.open(encoding="utf-8") as lines:
         held_out = list(map(json.loads, lines))
-    judged = judge(model, claims(args.data, held_out, args.rows))
+    judged = read_or_judge(args.judged, model, claims(args.data, held_out, args.rows))
     table = ablation(judged)
     for source, row in table.items():
         print(f"{source:28}", "  ".join(f"{name} {value:.3f}" for name, value in row.items()))
     weights = fit(judged, np.ones(len(judged.labels), bool), signs=True)
-    names = Signs.names_of()
     written = {
         "bias": round(float(weights[1]), 4),
         "scale": round(float(softplus(weights[0])), 4),
-        "signs": {name: round(-float(softplus(each)), 4) for name, each in zip(names, weights[2:], strict=True)},
+        "signs": {name: round(float(each), 4) for name, each in zip(WEIGHED, penalties(weights), strict=True)},
     }
     (args.model / CHECKS).write_text(json.dumps(written, indent=1) + "\n")
     maps = Calibration(
         scorer=model.name,
-        grounding=curve(judged.labels, scores_of(judged, weights), judged.weights),
+        grounding=curve(judged.labels, scores_of(judged, weights), judged.sources),
         relevance=relevance(model, held_out, args.rows),
     )
     (args.model / CALIBRATION).write_text(maps.text)

@@ -1,10 +1,10 @@
 """From public sets and rules to one file of tokenised pairs.
 
-    python training/mix.py --data DIR --tokenizer FILE --out DIR [--seed 1]
+    python training/mix.py --data DIR --tokenizer FILE --out DIR [--recipe english] [--seed 1]
 
 ``DIR`` holds ``train/`` and ``eval/``; nothing that stands in a file of ``eval/`` is kept. Writes ``mix.npz`` (token
-ids of all pairs end to end, their lengths, labels, heads) and ``mix.json`` (rows and positives per source). The
-same seed gives the same bytes.
+ids of all pairs end to end, their lengths, labels, heads, the ids of the three special tokens) and ``mix.json`` (rows
+and positives per source). The same seed gives the same bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import edits
 import parallel
-from sets import GROUNDING, RELEVANCE, TRAINED, Example, Guard, Row, Set, read
+from sets import GROUNDING, RECIPES, RELEVANCE, Example, Guard, Recipe, Row, Set, read
 
 from proxy.grounding.claims import segments
 from proxy.grounding.words import terms
@@ -36,10 +36,6 @@ if TYPE_CHECKING:
 
 HELD_OUT_SHARE = 0.04
 """Of the documents of every set that has several pairs a document: kept for calibration, never trained on."""
-
-PARALLEL = 45_000
-CONTEXTS = 5_000
-"""Contexts taken of each question-answering set."""
 
 COPIES = 0.5
 """Share of the sentences that no rewording fits which are kept as they stand."""
@@ -110,6 +106,8 @@ def of_yes_no(row: Row, one: Set, rng: random.Random) -> Iterator[Example]:
         question, said(question, yes=rng.random() < 0.5, rng=rng, joined=False), 1, RELEVANCE, one.file, group
     )
 
+
+ENGLISH_ANSWERS = "{q} The answer is {a}.", "{q} It is {a}."
 
 _YES_NO = re.compile(r"(Is|Are|Was|Were|Do|Does|Did|Can|Could|Has|Have|Will|Would|Should|Must) (.+)\?$")
 
@@ -186,6 +184,7 @@ class Contexts:
 
     def __init__(self, rows: list[Row], one: Set, rng: random.Random) -> None:
         self._one, self._rng = one, rng
+        self._english = one.langs == ("en",)
         self._by: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
             self._by[row["context"]].append(row)
@@ -241,7 +240,7 @@ class Contexts:
             return
         premise = self._premise(parts, at)
         wrong = self._wrong(row, answer, premise)
-        shape = rng.choice(("{q} {a}.", "{q} {a}", "{q} The answer is {a}.", "{q} It is {a}."))
+        shape = rng.choice(("{q} {a}.", "{q} {a}", *(ENGLISH_ANSWERS if self._english else ())))
         state = rng.getstate()
         right = statement(question, answer, rng) or shape.format(q=question, a=answer)
         yield Example(premise, right, 1, GROUNDING, "answers", group)
@@ -250,9 +249,8 @@ class Contexts:
             bad = statement(question, wrong, rng) or shape.format(q=question, a=wrong)
             yield Example(premise, bad, 0, GROUNDING, "answers-wrong", group)
         given = rng.choice((answer, wrong or answer))
-        bare = rng.choice(
-            (given, f"It is {given}.", f"The answer is {given}.", statement(question, given, rng) or given)
-        )
+        longer = (f"It is {given}.", f"The answer is {given}.", statement(question, given, rng) or given)
+        bare = rng.choice((given, *(longer if self._english else ())))
         yield Example(question, bare, 1, RELEVANCE, "answers.relevance", group)
         others = [other for other in self._by[row["context"]] if other is not row]
         if others:
@@ -288,7 +286,7 @@ class Contexts:
             far_names=rng.sample(self._names, min(30, len(self._names))),
             far_clauses=rng.sample(self._clauses, min(10, len(self._clauses))),
         )
-        told = edits.reworded(text, rng, rng.choice((0, 1, 2, 2, 3)))
+        told = edits.reworded(text, rng, rng.choice((0, 1, 2, 2, 3))) if self._english else text
         if told != text or rng.random() < COPIES:
             yield Example(premise, told, 1, GROUNDING, "reworded" if told != text else "copied", group)
         made = edits.edited(told if rng.random() < 0.7 else text, rng, pool)
@@ -314,15 +312,15 @@ def of_sentences(rows: list[Row], one: Set, rng: random.Random) -> Iterator[Exam
                 )
 
 
-def examples(data: Path, guard: Guard, seed: int) -> Iterator[Example]:
+def examples(data: Path, recipe: Recipe, guard: Guard, seed: int) -> Iterator[Example]:
     """Every pair of every set, and of the parallel documents."""
-    for one in TRAINED:
+    for one in recipe.sets:
         rng = random.Random(f"{seed}-{one.file}")
         rows = [row for row in read(data / "train", one) if not _known(row, guard)]
         rng.shuffle(rows)
         made: Iterator[Example]
         if one.use == "contexts":
-            made = Contexts(rows, one, rng).pairs(CONTEXTS)
+            made = Contexts(rows, one, rng).pairs(recipe.contexts)
         elif one.use == "sentences":
             made = of_sentences(rows[: one.most], one, rng)
         else:
@@ -331,7 +329,7 @@ def examples(data: Path, guard: Guard, seed: int) -> Iterator[Example]:
         for example in made:
             for _ in range(one.repeat):
                 yield example
-    yield from parallel.documents(random.Random(f"{seed}-parallel"), PARALLEL)
+    yield from parallel.documents(random.Random(f"{seed}-parallel"), recipe.parallel)
 
 
 def _known(row: Row, guard: Guard) -> bool:
@@ -359,7 +357,8 @@ def encode(made: list[Example], path: Path) -> dict[str, np.ndarray]:
         for at, (one, other) in enumerate(zip(first, second, strict=True), start):
             lengths[at] = premise, hypothesis = fitted(len(one.ids), len(other.ids), room)
             ids.append(np.array(one.ids[:premise] + other.ids[:hypothesis], np.int32))
-    return {"ids": np.concatenate(ids), "lengths": lengths}
+    special = np.array([tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]", "[PAD]")], np.int64)
+    return {"ids": np.concatenate(ids), "lengths": lengths, "special": special}
 
 
 def main() -> None:
@@ -368,10 +367,11 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--recipe", choices=RECIPES, default="english")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    made = list(examples(args.data, Guard.of(args.data / "eval"), args.seed))
+    made = list(examples(args.data, RECIPES[args.recipe], Guard.of(args.data / "eval"), args.seed))
     made = [each for each in made if each.premise and each.hypothesis]
     random.Random(args.seed).shuffle(made)
     write(args.out / "mix", [each for each in made if not held_out(each.group, args.seed)], args.tokenizer)

@@ -88,12 +88,64 @@ TRAINED = (
 """Left out: HealthVer, COVID-Fact and CLIMATE-FEVER (no licence, or research only), DNC and CB (unclear licences), RTE
 (its premises, with a negation added, are an evaluation set). WiCE dev and Fool Me Twice are kept for calibration."""
 
+_MANY = ("en", "es", "fr", "de", "ja")
+FIRST = (
+    Set("lingnli.train", "annotations unstated; text OANC", "pairs", most=30_000),
+    Set("mnli_subset.train", "OANC and others, permissive", "pairs"),
+    Set("snli_subsets.train", "CC BY-SA 4.0", "pairs", most=12_000),
+    Set("vitaminc_bigbench.test", "MIT; text CC BY-SA 3.0", "pairs", most=8_000),
+    Set("xinfotabs_de.train", "as InfoTabS: Apache-2.0; text CC BY-SA", "pairs", most=1_500, langs=("de",)),
+    Set("xinfotabs_es.train", "as InfoTabS: Apache-2.0; text CC BY-SA", "pairs", most=1_500, langs=("es",)),
+    Set("xinfotabs_fr.train", "as InfoTabS: Apache-2.0; text CC BY-SA", "pairs", most=1_500, langs=("fr",)),
+    Set("squad_v11_sentence.dev", "CC BY-SA 4.0", "sentences", most=4_000),
+)
+"""Short pairs whose label is plain: an encoder that has only embedded texts must first learn to compare two."""
+
+MULTILINGUAL = (
+    Set("lingnli.train", "annotations unstated; text OANC", "pairs"),
+    Set("mnli_subset.train", "OANC and others, permissive", "pairs"),
+    Set("mnli_matched.dev", "OANC and others, permissive", "pairs"),
+    Set("cad_nli.train", "Apache-2.0; text CC BY-SA 4.0", "pairs", most=5_000),
+    Set("vitaminc_bigbench.test", "MIT; text CC BY-SA 3.0", "pairs", most=25_000),
+    Set("fever_rte.dev", "CC BY-SA 3.0", "pairs", most=6_000),
+    Set("factcg_cg2c.train", "MIT", "pairs"),
+    Set("semiauto_nli_wiki.train", "annotations unstated; text CC BY-SA 3.0", "pairs", most=6_000),
+    Set("infotabs_en.train", "Apache-2.0; text CC BY-SA", "pairs", most=2_000),
+    Set("xinfotabs_de.train", "as InfoTabS: Apache-2.0; text CC BY-SA", "pairs", most=4_000, langs=("de",)),
+    Set("xinfotabs_es.train", "as InfoTabS: Apache-2.0; text CC BY-SA", "pairs", most=4_000, langs=("es",)),
+    Set("xinfotabs_fr.train", "as InfoTabS: Apache-2.0; text CC BY-SA", "pairs", most=4_000, langs=("fr",)),
+    Set("pawsx.dev", "any purpose, with acknowledgement", "pairs", most=5_000, langs=_MANY),
+    Set("jsick_ja.train", "CC BY-SA 4.0", "pairs", langs=("ja",)),
+    Set("squad_v11.dev.qa", "CC BY-SA 4.0", "contexts"),
+    Set("mlqa.dev.qa", "CC BY-SA 3.0", "contexts"),
+    Set("mlqa.dev.qa", "CC BY-SA 3.0", "contexts", langs=("es",)),
+    Set("mlqa.dev.qa", "CC BY-SA 3.0", "contexts", langs=("de",)),
+    Set("squad_v11_sentence.dev", "CC BY-SA 4.0", "sentences", most=4_000),
+    Set("mlqa_sentence.dev", "CC BY-SA 3.0", "sentences", langs=("en", "es", "de"), most=5_000),
+)
+
 HELD_OUT = (
     Set("wice_claim.dev", "ODC-BY; text CC BY-SA and Common Crawl terms", "pairs"),
     Set("fool_me_twice.dev", "Apache-2.0; text CC BY-SA 3.0", "pairs"),
     Set("fever_symmetric_v02.dev", "CC BY-SA 3.0", "pairs"),
 )
 """Never trained on: the scores' combination and their calibration are fitted on these, and on held-out documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a mix is made of: sets, contexts taken of each question-answering set, documents of parallel facts."""
+
+    sets: tuple[Set, ...]
+    contexts: int
+    parallel: int
+
+
+RECIPES = {
+    "english": Recipe(TRAINED, contexts=5_000, parallel=45_000),
+    "multilingual-first": Recipe(FIRST, contexts=0, parallel=0),
+    "multilingual": Recipe(MULTILINGUAL, contexts=600, parallel=6_000),
+}
 
 
 def read(folder: Path, one: Set) -> Iterator[Row]:

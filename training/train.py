@@ -36,7 +36,6 @@ from transformers import AutoConfig, AutoModel
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CLS, SEP, PAD = 101, 102, 0
 TOKENS_PER_BATCH = 3072
 POOL = 96
 """Batches whose pairs are sorted by length together: little padding, and still a random order."""
@@ -48,18 +47,32 @@ SMALLEST = 1e-8
 
 
 class CrossEncoder(nn.Module):
-    """``[CLS] premise [SEP] hypothesis [SEP]`` to two logits: grounding, relevance."""
+    """``[CLS] premise [SEP] hypothesis [SEP]`` to two logits: grounding, relevance.
 
-    def __init__(self, folder: Path) -> None:
+    Read from [CLS]; or, with ``pooling`` "segments", from it, the mean of either text's tokens, their difference and
+    their product (as Reimers and Gurevych 2019 compare two embeddings): an encoder that has only embedded texts so far
+    has nothing in [CLS], but these mean something from the first step.
+    """
+
+    def __init__(self, folder: Path, pooling: str) -> None:
         super().__init__()
         config = AutoConfig.from_pretrained(folder, attention_probs_dropout_prob=0.0, hidden_dropout_prob=0.0)
+        config.pair_pooling = pooling
         self.enc = AutoModel.from_config(config, add_pooling_layer=False, attn_implementation="eager")
-        self.pool = nn.Linear(config.hidden_size, config.hidden_size)
+        self.pool = nn.Linear(config.hidden_size * (5 if pooling == "segments" else 1), config.hidden_size)
         self.heads = nn.Linear(config.hidden_size, 2)
 
     def forward(self, **inputs: torch.Tensor) -> torch.Tensor:
         """Logits, shape (batch, 2)."""
-        return self.heads(torch.tanh(self.pool(self.enc(**inputs).last_hidden_state[:, 0])))
+        hidden = self.enc(**inputs).last_hidden_state
+        if self.enc.config.pair_pooling == "segments":
+            second = (inputs["token_type_ids"] * inputs["attention_mask"])[:, :, None].to(hidden.dtype)
+            first = inputs["attention_mask"][:, :, None].to(hidden.dtype) - second
+            one, other = ((hidden * part).sum(1) / part.sum(1) for part in (first, second))
+            read = torch.cat([hidden[:, 0], one, other, (one - other).abs(), one * other], 1)
+        else:
+            read = hidden[:, 0]
+        return self.heads(torch.tanh(self.pool(read)))
 
 
 class Rounded(nn.Module):
@@ -89,18 +102,22 @@ def rounded(model: CrossEncoder) -> None:
 
 @dataclass(slots=True)
 class Mix:
-    """Tokenised pairs: ids end to end, the lengths of premise and hypothesis, labels and heads."""
+    """Tokenised pairs: ids end to end, the lengths of premise and hypothesis, labels and heads.
+
+    ``special`` holds the ids of [CLS], [SEP] and [PAD].
+    """
 
     ids: np.ndarray
     lengths: np.ndarray
     labels: np.ndarray
     heads: np.ndarray
+    special: np.ndarray
 
     @classmethod
     def load(cls, path: Path) -> Mix:
         """Read what mix.py wrote."""
         with np.load(path) as file:
-            return cls(**{name: file[name] for name in ("ids", "lengths", "labels", "heads")})
+            return cls(**{name: file[name] for name in ("ids", "lengths", "labels", "heads", "special")})
 
     def batches(self, seed: int) -> Iterator[np.ndarray]:
         """Row numbers, a batch at a time, each row once."""
@@ -123,13 +140,14 @@ class Mix:
     def tensors(self, rows: np.ndarray, starts: np.ndarray) -> dict[str, torch.Tensor]:
         """Inputs of the model for these rows, padded to the longest."""
         totals = self.lengths[rows].sum(1) + 3
-        ids = np.full((len(rows), int(totals.max())), PAD, np.int64)
+        cls, sep, pad = self.special.tolist()
+        ids = np.full((len(rows), int(totals.max())), pad, np.int64)
         types, mask = np.zeros_like(ids), np.zeros_like(ids)
         for at, row in enumerate(rows):
             first, second = self.lengths[row]
             tokens = self.ids[starts[row] : starts[row] + first + second]
-            ids[at, : first + 2] = [CLS, *tokens[:first], SEP]
-            ids[at, first + 2 : first + second + 3] = [*tokens[first:], SEP]
+            ids[at, : first + 2] = [cls, *tokens[:first], sep]
+            ids[at, first + 2 : first + second + 3] = [*tokens[first:], sep]
             types[at, first + 2 : first + second + 3] = 1
             mask[at, : first + second + 3] = 1
         return {
@@ -141,7 +159,7 @@ class Mix:
 
 def start(args: argparse.Namespace) -> CrossEncoder:
     """The model to begin with: an encoder with fresh heads, or a checkpoint."""
-    model = CrossEncoder(args.base)
+    model = CrossEncoder(args.base, args.pooling)
     if args.init:
         weights = {name: value.float() for name, value in load_file(args.init / "model.safetensors").items()}
         model.load_state_dict(weights)
@@ -166,10 +184,12 @@ def train(args: argparse.Namespace) -> None:
     tokens_in_all = int(mix.lengths.sum() + 3 * len(mix.labels))
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     matrices = [parameter for parameter in trained if parameter.ndim > 1]
+    fresh = {id(parameter) for part in (model.pool, model.heads) for parameter in part.parameters()}
     optimizer = torch.optim.AdamW(
         [
-            {"params": matrices, "weight_decay": 0.01},
-            {"params": [parameter for parameter in trained if parameter.ndim == 1], "weight_decay": 0.0},
+            {"params": [each for each in matrices if id(each) not in fresh], "weight_decay": 0.01},
+            {"params": [each for each in trained if each.ndim == 1 and id(each) not in fresh], "weight_decay": 0.0},
+            {"params": [each for each in trained if id(each) in fresh], "weight_decay": 0.01, "faster": args.head_lr},
         ],
         lr=args.lr,
         betas=(0.9, 0.98),
@@ -185,8 +205,9 @@ def train(args: argparse.Namespace) -> None:
         progress = max(seen / tokens_in_all, spent / 60 / args.minutes)
         if progress >= 1:
             break
+        rate = args.lr * min(progress / WARM_UP, (1 - progress) / (1 - WARM_UP)) if progress else 0.0
         for group in optimizer.param_groups:
-            group["lr"] = args.lr * min(progress / WARM_UP, (1 - progress) / (1 - WARM_UP)) if progress else 0.0
+            group["lr"] = rate * group.get("faster", 1.0)
         inputs = mix.tensors(rows, starts)
         heads, labels = torch.from_numpy(mix.heads[rows]), torch.from_numpy(mix.labels[rows])
         with torch.autocast("cpu", torch.bfloat16):
@@ -200,9 +221,9 @@ def train(args: argparse.Namespace) -> None:
         seen += int(mix.lengths[rows].sum() + 3 * len(rows))
         loss_mean = loss.item() if not loss_mean else 0.99 * loss_mean + 0.01 * loss.item()
         if number % 100 == 0:
-            rate = seen / max(1e-6, time.monotonic() - began)
+            speed = seen / max(1e-6, time.monotonic() - began)
             print(
-                f"{progress:6.1%}  batch {number}  loss {loss_mean:.4f}  {rate:,.0f} tokens/s  {spent:.0f} s",
+                f"{progress:6.1%}  batch {number}  loss {loss_mean:.4f}  {speed:,.0f} tokens/s  {spent:.0f} s",
                 flush=True,
             )
         if time.monotonic() - saved > SAVE_SECONDS:
@@ -252,6 +273,8 @@ def main() -> None:
     parser.add_argument("--init", type=Path)
     parser.add_argument("--minutes", type=float, default=math.inf)
     parser.add_argument("--lr", type=float, default=1.5e-4)
+    parser.add_argument("--head-lr", type=float, default=1.0, help="times --lr, for the heads")
+    parser.add_argument("--pooling", choices=["cls", "segments"], default="cls")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--int8", action="store_true")
     args = parser.parse_args()

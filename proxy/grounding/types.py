@@ -45,12 +45,16 @@ class CheckKind(StrEnum):
 
 
 class ClaimKind(StrEnum):
-    """What a sentence of an answer is. Only assertions are judged."""
+    """What a sentence of an answer is. Only assertions are judged.
+
+    A heading is one that asserts nothing by itself, like "Fees:", or the header of a table; others are assertions.
+    """
 
     ASSERTION = "assertion"
     ABSTENTION = "abstention"
     QUESTION = "question"
     COURTESY = "courtesy"
+    HEADING = "heading"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +88,19 @@ class GroundingContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A sentence (or line) of the answer: ``text == answer[start:end]``."""
+    """A sentence (or line) of the answer: ``text == answer[start:end]``.
+
+    ``context`` is what it must be read with, from earlier in the answer: the heading or lead-in of a list item, that
+    and a table's header (on a line of its own) for a row, and for "It ..." the sentence that it speaks of. It is a
+    referent and no part of the claim: it is judged where it stands, and answers no query for the claim.
+    """
 
     index: int
     start: int
     end: int
     text: str
     kind: ClaimKind = ClaimKind.ASSERTION
+    context: str = ""
 
     @property
     def needs_check(self) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from proxy.grounding.binding import Piece, evidence_for
-from proxy.grounding.claims import hypothesis, split_claims
+from proxy.grounding.claims import hypothesis, is_fragment, split_claims, statement
 from proxy.grounding.errors import CallerError, ScoringError
 from proxy.grounding.evidence import WINDOW_TOKENS, EvidenceIndex, windows_of
 from proxy.grounding.types import (
@@ -39,8 +39,11 @@ if TYPE_CHECKING:
 WINDOWS_PER_CLAIM = 16
 """Length of the short list whose sentences are looked at; its recall is measured by ``make bench-shortlist``."""
 
+NEAREST = 2
+"""Sentences that are scored before the others: most supported claims need no more."""
+
 ENOUGH = 0.9
-"""Support from sentences at which, if the threshold is reached too, whole windows are not asked."""
+"""Support at which, if the threshold is reached too, further evidence is not looked at."""
 
 WHOLE_MARGIN = 32
 """Tokens left free beside the evidence and the claim, for a scorer that reads all of it at once."""
@@ -209,6 +212,7 @@ class _Run:
         applies = bool(prepared.queries) and "tool_calls" not in part.carries
         self.terms = _terms(policy, relevance_applies=applies)
         self._calibration = policy.calibration
+        self._enough = max(ENOUGH, self.terms.grounding.threshold)
 
     async def score(self, claims: tuple[Claim, ...]) -> list[ClaimResult]:
         results = [ClaimResult(claim=claim) for claim in claims]
@@ -240,23 +244,37 @@ class _Run:
         return asyncio.get_running_loop().time() + self._claim_seconds
 
     async def _ask(self, claim: Claim) -> ClaimResult:
-        asserted, alone = hypothesis(claim, self._prepared.context.query), hypothesis(claim, None)
+        asserted, alone = hypothesis(claim, self._prepared.context.query), statement(claim)
         first: list[Piece] = []
         then: list[Piece] = []
         if self.terms.grounding.active:
             first, then = self._evidence_for(asserted)
         queries = self._prepared.queries if self.terms.relevance.active and self.terms.relevance_applies else ()
         pairs = [Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=alone) for query in queries]
-        scores = await self._scorer.score(pairs + _grounding_pairs(first, asserted))
-        relevance = max((self._calibrated(CheckKind.RELEVANCE, score) for score in scores[: len(pairs)]), default=None)
-        found = self._supports(first, scores[len(pairs) :])
-        best = max((support for _, support in found), default=0.0)
-        if then and best < max(ENOUGH, self.terms.grounding.threshold):
-            found += self._supports(then, await self._scorer.score(_grounding_pairs(then, asserted)))
+        found: list[tuple[Piece, float]] = []
+        relevance: float | None = None
+        for pieces in (first[:NEAREST], first[NEAREST:], then):
+            if (pieces or pairs) and max((support for _, support in found), default=0.0) < self._enough:
+                scores = await self._scorer.score(pairs + _grounding_pairs(pieces, asserted))
+                relevant, scores = scores[: len(pairs)], scores[len(pairs) :]
+                relevance = max((self._calibrated(CheckKind.RELEVANCE, each) for each in relevant), default=relevance)
+                found += self._supports(pieces, scores)
+                pairs = []
+        if claim.context and not is_fragment(alone):
+            found = await self._alone(found, alone)
         found.sort(key=lambda each: -each[1])
         return ClaimResult(
             claim=claim, support=found[0][1] if found else None, relevance=relevance, evidence=_evidence(found)
         )
+
+    async def _alone(self, found: list[tuple[Piece, float]], alone: str) -> list[tuple[Piece, float]]:
+        """Lower what passes to the support that the same evidence gives the claim without its context.
+
+        A true sentence before it would lend "It covers fire" its own support.
+        """
+        passing = [piece for piece, support in found if support >= self.terms.grounding.threshold]
+        scores = dict(self._supports(passing, await self._scorer.score(_grounding_pairs(passing, alone))))
+        return [(piece, min(support, scores.get(piece, support))) for piece, support in found]
 
     def _evidence_for(self, asserted: str) -> tuple[list[Piece], list[Piece]]:
         index = self._prepared.index

@@ -9,23 +9,30 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proxy.grounding.calibration import Calibration
-from proxy.grounding.facts import Signs, compare, facts_of
+from proxy.grounding.facts import WEIGHED, compare, facts_of
+from proxy.grounding.languages import both_english, is_english
 from proxy.grounding.types import CheckKind, Pair
+from proxy.grounding.wording import worded_as
+from proxy.scoring.routed import RoutedModel
 from proxy.scoring.tokens import fitted, sliced_spans, without_lone_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from proxy.scoring.base import EvidenceUse
+    from proxy.scoring.base import EvidenceUse, Model
 
 MODEL_FOLDER = Path(__file__).parent / "minilm"
-MODEL_NAME = "embedded/minilm-2"
-"""What a policy's calibration is fitted for: the number rises when the files of ``MODEL_FOLDER`` are replaced."""
+"""The English model."""
+
+MULTILINGUAL_FOLDER = Path(__file__).parent / "e5"
+
+MODEL_NAME = "embedded/3"
+"""What a policy's calibration is fitted for: the number rises when the files of either folder are replaced."""
 
 CHECKS, CALIBRATION = "weights.json", "calibration.json"
 
@@ -43,6 +50,19 @@ MIN_TOKENS = 160
 SPECIAL_TOKENS = 3
 
 HEADS = {CheckKind.GROUNDING: 0, CheckKind.RELEVANCE: 1}
+
+
+def embedded_model(*, threads: int = 1) -> Model:
+    """What ships with the package: the English model, and for any other language, or two, the multilingual one."""
+    if not MULTILINGUAL_FOLDER.is_dir():
+        return EmbeddedModel(threads=threads)
+    return RoutedModel(
+        EmbeddedModel(MODEL_FOLDER, threads=threads),
+        EmbeddedModel(MULTILINGUAL_FOLDER, threads=threads),
+        to_other=lambda pair: not both_english(pair.premise, pair.hypothesis),
+        spans_of_other=lambda text: is_english(text) is False,
+        name=MODEL_NAME,
+    )
 
 
 class EmbeddedModel:
@@ -80,7 +100,7 @@ class EmbeddedModel:
 
     def lengths(self, pairs: Sequence[Pair]) -> list[int]:
         """Tokens of each pair as the model will read it (at most ``max_tokens``)."""
-        return [self._tokenizer.encode(pair).length for pair in pairs]
+        return [self._encoded(pair).length for pair in pairs]
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Scores in [0, 1], in the order of ``pairs``.
@@ -89,8 +109,13 @@ class EmbeddedModel:
         """
         return [self._score(pair) for pair in pairs]
 
+    def _encoded(self, pair: Pair) -> _Encoded:
+        if pair.kind is CheckKind.GROUNDING:
+            pair = replace(pair, hypothesis=worded_as(pair.hypothesis, pair.premise))
+        return self._tokenizer.encode(pair)
+
     def _score(self, pair: Pair) -> float:
-        encoded = self._tokenizer.encode(pair)
+        encoded = self._encoded(pair)
         if pair.kind is CheckKind.GROUNDING and not encoded.whole:
             return 0.0
         logit = self._network.run(encoded)[HEADS[pair.kind]]
@@ -100,7 +125,7 @@ class EmbeddedModel:
 
     def logit(self, pair: Pair) -> float:
         """What the encoder alone says, before exact checks and calibration: for fitting them."""
-        both = self._network.run(self._tokenizer.encode(pair))
+        both = self._network.run(self._encoded(pair))
         return both[HEADS[pair.kind]]
 
 
@@ -118,8 +143,8 @@ class _Checks:
         if not path.is_file():
             return cls()
         written = json.loads(path.read_text("utf-8"))
-        if tuple(written["signs"]) != Signs.names_of():
-            message = f"{path.name} holds weights of other signs than {', '.join(Signs.names_of())}"
+        if tuple(written["signs"]) != WEIGHED:
+            message = f"{path.name} holds weights of other signs than {', '.join(WEIGHED)}"
             raise ValueError(message)
         return cls(written["bias"], written["scale"], tuple(written["signs"].values()))
 
@@ -127,7 +152,7 @@ class _Checks:
         """The logit of the claim's support, exact checks and all."""
         if not self.signs:
             return logit
-        found = compare(facts_of(pair.hypothesis), facts_of(pair.premise)).numbers()
+        found = compare(facts_of(pair.hypothesis), facts_of(pair.premise)).weighed().values()
         return (
             self.bias + self.scale * logit + sum(weight * sign for weight, sign in zip(self.signs, found, strict=True))
         )

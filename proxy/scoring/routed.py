@@ -1,32 +1,46 @@
-"""One model for grounding and another for relevance, as one: most checkers of facts know nothing of relevance."""
+"""Two models as one: each pair goes to the one that is for it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from proxy.grounding.types import CheckKind
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from proxy.grounding.types import Pair
     from proxy.scoring.base import Model
 
 
 class RoutedModel:
-    """A ``Model`` that gives each pair to the model for its kind. Name, limit and tokens are the grounding model's."""
+    """A ``Model`` that gives a pair to ``other`` if ``to_other`` says so, and else to ``main``.
 
-    def __init__(self, *, grounding: Model, relevance: Model) -> None:
-        self.name, self.max_tokens = grounding.name, grounding.max_tokens
-        self.evidence = grounding.evidence
-        self._models = {CheckKind.GROUNDING: grounding, CheckKind.RELEVANCE: relevance}
+    ``spans_of_other`` says whose tokens a text is cut by; ``main``'s without it. ``name`` is ``main``'s unless given,
+    the limit the lower of the two.
+    """
+
+    def __init__(
+        self,
+        main: Model,
+        other: Model,
+        *,
+        to_other: Callable[[Pair], bool],
+        spans_of_other: Callable[[str], bool] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.name = name or main.name
+        self.max_tokens = main.max_tokens if spans_of_other is None else min(main.max_tokens, other.max_tokens)
+        self.evidence = main.evidence
+        self._main, self._other = main, other
+        self._to_other = to_other
+        self._spans_of_other = spans_of_other
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Character spans of the tokens of ``text``, in order. Safe to call from any thread."""
-        return self._models[CheckKind.GROUNDING].token_spans(text)
+        others = self._spans_of_other is not None and self._spans_of_other(text)
+        return (self._other if others else self._main).token_spans(text)
 
     def lengths(self, pairs: Sequence[Pair]) -> list[int]:
-        """Tokens of each pair as the model for its kind will read it."""
+        """Tokens of each pair as its model will read it."""
         lengths = [0] * len(pairs)
         for model, places in self._places(pairs):
             for place, length in zip(places, model.lengths([pairs[place] for place in places]), strict=True):
@@ -43,5 +57,9 @@ class RoutedModel:
 
     def _places(self, pairs: Sequence[Pair]) -> list[tuple[Model, list[int]]]:
         """Each model that is concerned, and where its pairs stand."""
-        places = {kind: [at for at, pair in enumerate(pairs) if pair.kind is kind] for kind in self._models}
-        return [(model, places[kind]) for kind, model in self._models.items() if places[kind]]
+        others = [self._to_other(pair) for pair in pairs]
+        found = ((model, [at for at, other in enumerate(others) if other is mine]) for model, mine in self._both())
+        return [(model, places) for model, places in found if places]
+
+    def _both(self) -> tuple[tuple[Model, bool], tuple[Model, bool]]:
+        return (self._main, False), (self._other, True)

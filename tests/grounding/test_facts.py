@@ -1,18 +1,29 @@
-"""Exact checks: what of a claim its evidence does not carry, after normalising; and no false alarm on what it does."""
+"""Exact checks: values compare as they mean, wrong bindings are seen, and what says the same raises no sign."""
 
 from __future__ import annotations
 
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.grounding.facts import Signs, compare, facts_of
+from proxy.grounding.facts import WEIGHED, Signs, compare, facts_of
 
 CAPITALS = "London is the capital of UK. Tokyo is the capital of Japan."
 PLANS = "The Basic plan costs $10 a month. The Pro plan costs $20 a month."
-FEES = "| Account | Fee |\n|---|---|\n| Checking | $5 |\n| Savings | $7 |"
+PRICES = "| Plan | Price |\n|---|---|\n| Basic | $10 |\n| Pro | $20 |\n"
+YEARLY = "| | 2018 | 2019 |\n|---|---|---|\n| Sales | 5 | 7 |\n| Costs | 3 | 4 |\n"
+FEES = "fees are $5 for checking, $7 for savings and $9 for brokerage"
+BORN = "Alice was born in 1950 and Bob in 1960."
+KRAMER = "Alice Kramer joined in 2010. She became CEO in 2015."
+ROLES = "Anna manages Bob, and Bob manages Carla."
+RESPECTIVELY = "Basic and Pro cost $10 and $20 respectively."
+SALES = "In 2018 sales were 5 million. In 2019 sales were 7 million."
+LIST = "Fees\n- The fee in London is $10.\n- The fee in Tokyo is $20."
+HEADINGS = "## Basic plan\n\nIt costs $10.\n\n## Pro plan\n\nIt costs $20.\n"
+
+unhurried = settings(deadline=None)  # the cores are shared: one slow example is no failure
 
 
 def signs(claim, evidence):
@@ -20,75 +31,219 @@ def signs(claim, evidence):
     return compare(facts_of(claim), facts_of(evidence))
 
 
+def absent(claim, evidence):
+    """How many values of the claim the evidence does not carry, of how many."""
+    found = signs(claim, evidence)
+    return found.numbers_absent, found.numbers
+
+
 @pytest.mark.parametrize(
     ("claim", "evidence"),
     [
-        ("It drew 1.5k visitors.", "It drew 1,500 visitors."),
-        ("It drew 1500 visitors.", "It drew 1,500 visitors."),
-        ("It drew 2.3 million visitors.", "It drew 2,300,000 visitors."),
-        ("It drew 2.3M visitors.", "It drew 2.3 million visitors."),
-        ("It has ten rooms.", "It has 10 rooms."),
-        ("It has 25 rooms.", "It has twenty-five rooms."),
-        ("It opens on March 3rd.", "It opens on 3 March."),
+        ("It has 1.5k users.", "It has 1,500 users."),
+        ("It has 1500 users.", "It has fifteen hundred users."),
+        ("It has one thousand five hundred users.", "It has 1,500 users."),
+        ("It has 1,500 users.", "Es hat 1.500 Nutzer."),
+        ("It has 2.3 million users.", "It has 2,300,000 users."),
+        ("It has 2.3M users.", "It has 2.3 million users."),
+        ("It earned $2.3m.", "It earned $2.3 million."),
+        ("It earned $2.3m.", "It earned 2,300,000 dollars."),
+        ("There are 2.3m cars.", "There are 2,300,000 cars."),
+        ("It is 2.3m long.", "It is 2.3 metres long."),
+        ("There are ten rooms.", "There are 10 rooms."),
+        ("There are 25 rooms.", "There are twenty-five rooms."),
+        ("There are 205 rooms.", "There are two hundred and five rooms."),
+        ("There are 2,300,000 rooms.", "There are two million three hundred thousand rooms."),
+        ("It came third.", "It came 3rd."),
+        ("It came 21st.", "It came twenty-first."),
+        ("It is the 3rd floor.", "It is floor 3."),
+        ("Half of them left.", "50% of them left."),
+        ("1/2 of them left.", "Half of them left."),
+        ("Two thirds of them left.", "66.7% of them left."),
+        ("A quarter of them left.", "25 percent of them left."),
+        ("A dozen came.", "12 came."),
+        ("Two dozen came.", "24 came."),
+        ("He won twice.", "He won 2 times."),
+        ("It rose to half a million.", "It rose to 500,000."),
+        ("Es sind sieben Tage.", "Es sind 7 Tage."),
+        ("Hay siete días.", "Hay 7 días."),
+        ("Il y a huit jours.", "Il y a 8 jours."),
+        ("It opened on March 3rd.", "It opened on 3 March."),
+        ("It opened on Mar 3.", "It opened on 3 March."),
+        ("Es begann am 03.03. in Bonn.", "It began on March 3 in Bonn."),
         ("It opened on 3 March 2021.", "It opened on March 3, 2021."),
-        ("It opened in 2021.", "It opened on March 3, 2021."),
-        ("It lasts two weeks.", "It lasts 14 days."),
-        ("It lasts 90 minutes.", "It lasts 1.5 hours."),
-        ("It takes one year, that is 12 months.", "It takes 1 year, or 12 months."),
-        ("It is 87 m high and 2 km long.", "It is 87 metres high and 2 kilometres long."),
-        ("The tax is 5 percent.", "The tax is 5%."),
-        ("The tax is 5 per cent.", "The tax is 5 %."),
+        ("It opened on 2021-03-03.", "It opened on March 3rd, 2021."),
+        ("It opened on 3/3/2021.", "It opened on 3 March 2021."),
+        ("It opened on 3/4/2021.", "It opened on 4 March 2021."),
+        ("It opened on 3/4/2021.", "It opened on 3 April 2021."),
+        ("It opened on the third of March 2021.", "It opened on 3 March 2021."),
+        ("It opened in 2021.", "It opened on 3 March 2021."),
+        ("It opened in March 2021.", "It opened on 3 March 2021."),
+        ("It opened on 3 March.", "It opened on 3 March 2021."),
+        ("It opened on 3 March 2021.", "The year 2021 was good: on 3 March it opened."),
+        ("It opened on 3 March 2021.", "It opened on 3 March."),
+        ("Es war am 3. März 2021.", "It was on 3 March 2021."),
+        ("El 3 de marzo de 2021.", "On 3 March 2021."),
+        ("2021年3月5日に開いた。", "It opened on 5 March 2021."),
+        ("The 1990s were good.", "1994 was good."),
+        ("The 19th century was good.", "1850 was good."),
+        ("It ran until 1995.", "It ran 1994–95."),
+        ("The 2020 season is over.", "The 2019/20 season is over."),
+        ("It opens at 5pm.", "It opens at 17:00."),
+        ("It opens at 5 p.m. daily.", "It opens at 5:00 pm."),
+        ("It opens at noon.", "It opens at 12:00."),
+        ("It rose 5 percent.", "It rose 5%."),
+        ("It rose 5 per cent.", "It rose 5 %."),
+        ("Es stieg um 3,5 %.", "It rose 3.5%."),
         ("It costs 5 dollars.", "It costs $5."),
-        ("It costs €1.234,56.", "It costs 1234.56 euros."),
-        ("About 1,500 people came.", "1,487 people came."),
-        ("1. It has 7 rooms [2].", "It has 7 rooms."),
-        ("Cuesta diez euros.", "Cuesta 10 euros."),
-        ("Es kostet zehn Euro.", "Es kostet 10 Euro."),
-        ("Peak output is 36 MW.", "Peak output is 36 megawatts."),
+        ("It costs USD 5.", "It costs $5."),
+        ("It costs US$5.", "It costs 5 dollars."),
+        ("It costs 5 EUR.", "It costs €5."),
+        ("It costs 5 euros.", "It costs EUR5."),
+        ("It costs £5.", "It costs 5 pounds."),
+        ("Es kostet 1.234,56 Euro.", "It costs €1,234.56."),
+        ("It is 87 m high.", "It is 87 metres high."),
+        ("It is 87 meters high.", "It is 87 m high."),
+        ("It is 1 km long.", "It is 1000 m long."),
+        ("It weighs 5 kilograms.", "It weighs 5 kg."),
+        ("It makes 5 megawatts.", "It makes 5 MW."),
+        ("Take 500 milligrams.", "Take 500 mg."),
+        ("It is 20 degrees Celsius.", "It is 20 °C."),
+        ("It takes two weeks.", "It takes 14 days."),
+        ("It takes 7 days.", "It takes a week."),
+        ("It takes 90 minutes.", "It takes 1.5 hours."),
+        ("It takes one and a half hours.", "It takes 90 minutes."),
+        ("It takes 24 hours.", "It takes one day."),
+        ("It takes 12 months.", "It takes 1 year."),
+        ("He is 35 years old.", "The 35-year-old won."),
+        ("It holds 1万5000 people.", "It holds 15,000 people."),
+        ("It takes 5 days.", "It takes 5–10 days."),
+        ("It takes between 5 and 10 days.", "It takes 5-10 days."),
+        ("It costs $5.", "It costs from 5 to 10 dollars."),
+        ("It takes about 7 days.", "It takes 5–10 days."),
+        ("It has about 1,500 users.", "It has 1,523 users."),
+        ("It has nearly 1,500 users.", "It has 1,478 users."),
+        ("It has more than 1,500 users.", "It has 1,523 users."),
+        ("It has over 1,500 users.", "It has 1,900 users."),
+        ("It has fewer than 1,500 users.", "It has 1,478 users."),
+        ("It opened after 1984.", "It opened in 1985."),
+        ("It has 7.5 million users.", "It has 7,512,345 users."),
+        ("It costs $5.", "| Item | Price ($) |\n|---|---|\n| Tea | 5 |"),
+        ("It weighs 5.", "It weighs 5 kg."),
+        ("The fee is 1.2.3.", "Version 1.2.3 is out."),
     ],
 )
-def test_the_same_value_written_otherwise_is_carried(claim, evidence):
-    """Formats, units, number words and dates are normalised."""
-    assert signs(claim, evidence).values_absent == 0
+def test_the_same_value_is_carried_however_it_is_written(claim, evidence):
+    """Figures and words, orders of a date, units and their multiples, currencies, roundings."""
+    missing, stated = absent(claim, evidence)
+    assert (missing, stated > 0) == (0, True)
 
 
 @pytest.mark.parametrize(
     ("claim", "evidence"),
     [
-        ("It has eleven rooms.", "It has 10 rooms."),
-        ("It drew 1.6k visitors.", "It drew 1,500 visitors."),
-        ("It lasts three weeks.", "It lasts 14 days."),
-        ("It opened in 2020.", "It opened on March 3, 2021."),
-        ("It opens on 3 April.", "It opens on 3 March."),
+        ("It has 1,600 users.", "It has 1,500 users."),
+        ("It has 2.3 billion users.", "It has 2.3 million users."),
+        ("There are eleven rooms.", "There are 10 rooms."),
+        ("It came fourth.", "It came 3rd."),
+        ("A third of them left.", "50% of them left."),
+        ("It opened on 4 March.", "It opened on 3 March."),
+        ("It opened on 3 April 2021.", "It opened on 3 March 2021."),
+        ("It opened on 3 March 2022.", "It opened on 3 March 2021."),
+        ("It opened on 3 March 2021.", "It opened in March 2021."),
+        ("It opened in 2020.", "It opened on 3 March 2021."),
+        ("The 1980s were good.", "1994 was good."),
+        ("It opens at 6pm.", "It opens at 17:00."),
+        ("It opens at 5 am.", "It opens at 5 pm."),
+        ("It rose 5%.", "It rose $5."),
         ("It weighs 5 kg.", "It is 5 km long."),
-        ("It costs $5.", "It rose by 5%."),
-        ("It costs €5.", "It costs $5."),
-        ("50 km long.", "50 miles long."),
-        ("It has 7 rooms.", "Key 1" + "0" * 400 + "."),
-        ("The tax is 50%.", "The tax is 5%."),
-        ("It drew 2.3 billion visitors.", "It drew 2.3 million visitors."),
-        ("It costs 999 million.", "It costs 100 million."),
+        ("It weighs 5 kg.", "It costs $5."),
+        ("It costs €5.", "It costs £5."),
+        ("It costs US$5.", "It costs A$5."),
+        ("It takes two weeks.", "It takes 2 days."),
+        ("It takes 3 hours.", "It takes 90 minutes."),
+        ("It takes 7 days.", "It takes 5–10 days."),
+        ("It has about 1,500 users.", "It has 1,900 users."),
+        ("It has over 1,500 users.", "It has 1,400 users."),
+        ("It has fewer than 1,500 users.", "It has 1,523 users."),
+        ("It opened before 1984.", "It opened in 1985."),
+        ("It has 7.6 million users.", "It has 7,512,345 users."),
+        ("It has 7.5 users.", "It has 7.512 users."),
     ],
 )
 def test_another_value_is_absent(claim, evidence):
-    """A digit, a unit or a month that the evidence does not hold."""
-    assert signs(claim, evidence).values_absent >= 1
+    """Another number, day, unit or currency; a number that is only near when the claim does not say so."""
+    assert absent(claim, evidence)[0] == 1
 
 
 @pytest.mark.parametrize(
-    ("claim", "evidence", "absent"),
+    ("claim", "count"),
     [
-        ("The prize went to Carla Weiss.", "The jury gave the prize to Weiss, Carla.", 0),
-        ("The prize went to Carla Weiss.", "The jury gave the prize to Anna Weiss.", 1),
-        ("The prize went to carla weiss.", "The prize went to Carla Weiss.", 0),
-        ("The Zürich office moved.", "The Zurich office moved.", 0),
-        ("It is an Italian firm.", "The firm is from Italy.", 0),
-        ("The firm joined NATO.", "The firm joined the EU.", 1),
+        ("1. The fee is due.", 0),
+        ("2) The fee is due.", 0),
+        ("- The fee is due [1].", 0),
+        ("The fee is due [1, 2].", 0),
+        ("One of them is due.", 0),
+        ("He was the first to go.", 0),
+        ("GPT-4 and the A320 are due.", 0),
+        ("10. März war es.", 1),
+        ("The fee is $5.", 1),
+        ("On 3 March 2021 it fell 5% to $20.", 3),
+        ("In May it may rain.", 1),
+        ("You may march on.", 0),
     ],
 )
-def test_names(claim, evidence, absent):
-    """A name counts by its words, whatever their order, case or accents."""
-    assert signs(claim, evidence).names_absent == absent
+def test_what_counts_as_a_value(claim, count):
+    """List marks, citations, names with figures and idle number words state no value; a date is one."""
+    assert absent(claim, claim) == (0, count)
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence"),
+    [
+        ("The firm was founded by Penélope Cruz.", "Penelope Cruz founded the firm."),
+        ("The firm belongs to Cruz.", "Penélope Cruz owns the firm."),
+        ("The firm belongs to Penélope Cruz.", "Cruz owns the firm."),
+        ("The firm is Cruz's.", "Cruz owns the firm."),
+        ("The firm is in france.", "The firm is in France."),
+        ("The firm is French.", "The firm is in France."),
+        ("It lies in Cyprus.", "It is a Cypriot firm."),
+        ("It belongs to the WHO.", "It belongs to the World Health Organization."),
+        ("It belongs to the World Health Organization.", "It belongs to the WHO."),
+        ("It lies in the US.", "It lies in the United States and Canada."),
+        ("It lies in America.", "It lies in the U.S. today."),
+        ("It runs on GPT-4.", "It uses GPT-4."),
+        ("It fights COVID-19.", "It fights Covid-19."),
+        ("We met the Smiths.", "We met Ann Smith."),
+        ("The maker is Coca-Cola.", "Coca-Cola makes it."),
+    ],
+)
+def test_a_name_is_carried_in_any_form(claim, evidence):
+    """Without accents or case, by surname, possessive, plural, as a people or by its initials."""
+    found = signs(claim, evidence)
+    assert found.names_absent == 0
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "count"),
+    [
+        ("The firm belongs to Anna Berg.", "Bob Costa owns the firm.", 1),
+        ("The firm belongs to Anna Berg.", "Anna Costa owns the firm.", 1),
+        ("It lies in Spain.", "It lies in France.", 1),
+        ("It belongs to NATO.", "It belongs to the World Health Organization.", 1),
+        ("It runs on GPT-4.", "It uses GPT-3.", 1),
+        ("It flies the A320 to Oslo.", "It flies the B737 to Rome.", 2),
+        ("Paris is the capital.", "London is the capital of the UK.", 1),
+        ("Filming began late.", "It was shot in 2010.", 0),
+        ("However, sales rose.", "Revenue grew.", 0),
+        ("東京は首都です。", "大阪は都市です。", 0),
+        ("Die Gebühr ist im Vertrag nicht als Betrag genannt.", "Die Kosten sind in der Rechnung und im Angebot.", 0),
+        ("Die Firma und das Werk von Anna Berg sind nicht alt.", "Die Firma ist das Werk von Bob Costa.", 1),
+    ],
+)
+def test_a_name_that_is_nowhere_is_absent(claim, evidence, count):
+    """Other names, acronyms and models; neither sentence openings, nor German nouns, nor scripts without capitals."""
+    assert signs(claim, evidence).names_absent == count
 
 
 @pytest.mark.parametrize(
@@ -96,78 +251,350 @@ def test_names(claim, evidence, absent):
     [
         ("The capital of Japan is London.", CAPITALS),
         ("London is the capital of Japan.", CAPITALS),
+        ("london is the capital of japan", CAPITALS),
+        ("The capital of the UK is Tokyo.", CAPITALS),
+        ("Japan's capital is London.", CAPITALS),
+        ("London is the capital of Japan.", "Tokyo is the capital of Japan and London is the capital of the UK."),
         ("The Basic plan costs $20.", PLANS),
+        ("The Pro plan costs $10 a month.", PLANS),
         ("The Basic plan costs $20 and the Pro plan costs $10.", PLANS),
-        ("The fee for Savings is $5.", FEES),
-        ("In 2019 sales were 5 million.", "In 2018 sales were 5 million. In 2019 sales were 7 million."),
+        (
+            "The Basic plan costs $20 and the Pro plan costs $10.",
+            "The Basic plan costs $10 and the Pro plan costs $20.",
+        ),
+        ("The Pro plan costs $10.", PRICES),
+        ("Basic: $20", PRICES),
+        ("Sales in 2019 were 5.", YEARLY),
+        ("Costs in 2018 were 5.", YEARLY),
+        ("The fee for savings is $9.", FEES),
+        ("The fee for checking is $7.", FEES),
+        ("Bob was born in 1950.", BORN),
+        ("bob was born in 1950.", BORN),
+        ("Alice Kramer became CEO in 2010.", KRAMER),
+        ("Bob manages Anna.", ROLES),
+        ("Bob Costa hired Anna Berg.", "Anna Berg hired Bob Costa in 2010."),
+        ("The man bit the dog.", "The dog bit the man."),
+        ("Pro costs $10.", RESPECTIVELY),
+        ("Basic and Pro cost $20 and $10 respectively.", RESPECTIVELY),
+        ("In 2019 sales were 5 million.", SALES),
+        ("The fee in London is $20.", LIST),
+        ("anna's fee is $7", "anna's fee is $5. bob's fee is $7."),
+        ("The Basic plan costs $20.", HEADINGS),
     ],
 )
 def test_a_value_of_another_subject_is_swapped(claim, evidence):
-    """Right value, wrong row."""
-    assert signs(claim, evidence).swapped >= 1
+    """Sentences, lists, tables by row and by column, ellipses, pronouns, roles: there, but not for this."""
+    found = signs(claim, evidence)
+    assert found.swapped > 0
+    assert found.numbers_absent == 0
 
 
 @pytest.mark.parametrize(
     ("claim", "evidence"),
     [
-        ("The capital of Japan is Tokyo.", CAPITALS),
-        ("Japan has its capital in Tokyo.", CAPITALS),
-        ("Tokyo is the capital of Japan and London is the capital of UK.", CAPITALS),
-        ("The Pro plan costs $20.", PLANS),
-        ("The fee for Savings is $7.", FEES),
-        ("The museum was founded by Nora Feld.", "Nora Feld founded the museum. Its cafe opened later."),
-        ("Alice Kramer became director in 2015.", "Alice Kramer joined in 2010. She became director in 2015."),
+        ("Tokyo is the capital of Japan.", CAPITALS),
+        ("Japan's capital is Tokyo.", CAPITALS),
+        ("the capital of japan is tokyo", CAPITALS),
+        ("Tokyo is the capital of Japan and London of the UK.", CAPITALS),
+        ("London is the capital of UK, and Tokyo is the capital of Japan.", CAPITALS),
+        ("Paris is the capital of Japan.", CAPITALS),
+        ("The Basic plan costs $10.", PLANS),
+        ("You pay $20 monthly for Pro.", PLANS),
+        ("The plans cost $10 and $20.", PLANS),
+        ("The Basic plan costs $30.", PLANS),
+        ("Basic and Pro cost $10 and $20 respectively.", PLANS),
+        ("The Pro plan costs $20.", PRICES),
+        ("Sales in 2019 were 7.", YEARLY),
+        ("Costs in 2018 were 3.", YEARLY),
+        ("The fee for savings is $7.", FEES),
+        ("Brokerage costs $9.", FEES),
+        ("Bob was born in 1960.", BORN),
+        ("Alice was born in 1950.", BORN),
+        ("Alice Kramer became CEO in 2015.", KRAMER),
+        ("Alice Kramer joined in 2010.", KRAMER),
+        ("Alice Kramer joined in 2010 and became CEO in 2015.", KRAMER),
+        ("Anna manages Bob.", ROLES),
+        ("Bob manages Carla.", ROLES),
+        ("Bob is managed by Anna.", ROLES),
+        ("Acme was founded by Ann Lee.", "Ann Lee founded Acme."),
+        ("Ann Lee founded Acme.", "Acme was founded by Ann Lee."),
+        ("Bob Costa was hired by Anna Berg.", "Anna Berg hired Bob Costa in 2010."),
+        ("Bob married Anna.", "Anna married Bob."),
+        ("Pro costs $20.", RESPECTIVELY),
+        ("In 2019 sales were 7 million.", SALES),
+        ("The fee is $10 in London and $20 in Tokyo.", LIST),
+        ("The Pro plan costs $20.", HEADINGS),
+        ("Anna Berg and Ben Costa work in Oslo and Lima.", "Anna Berg works in Oslo. Ben Costa works in Lima."),
+        ("The game is for PlayStation 5.", "The game was made for PlayStation 4 and PlayStation 5."),
+        ("The Raja is a tower in France.", "The Raja is the highest tower in Europe, and it's in Paris, France."),
+        ("Ann Lee (born 1950) is a singer.", "Ann Lee (born Ann Wu; 3 May 1950 in Rome) is a singer."),
+        ("The sky is blue.", CAPITALS),
+        ("", CAPITALS),
+        ("London is the capital of Japan.", ""),
     ],
 )
-def test_a_value_of_its_own_subject_is_not(claim, evidence):
-    """Compressions, rewritings, pronouns and joined facts are honest."""
+def test_an_honest_claim_is_not_swapped(claim, evidence):
+    """Copies, compressions, passives, pronouns, joined facts, symmetric relations, and what is simply absent."""
     assert signs(claim, evidence).swapped == 0
 
 
 @pytest.mark.parametrize(
-    ("claim", "evidence", "negation", "opposed"),
+    ("claim", "evidence", "negation"),
     [
-        ("Refunds are not possible.", "Refunds are possible.", 1, 0),
-        ("Refunds are possible.", "Refunds aren't possible.", 1, 0),
-        ("Refunds are not possible.", "No refunds are possible.", 0, 0),
-        ("Sales rose in spring.", "Sales fell in spring.", 0, 1),
-        ("Sales rose in spring.", "Sales increased in spring.", 0, 0),
-        ("The gate is open at noon.", "The gate is closed at noon.", 0, 1),
+        ("The plan does not cover dental care.", "The plan covers dental care.", 1),
+        ("The plan covers dental care.", "The plan doesn't cover dental care.", 1),
+        ("The plan never covers dental care.", "The plan covers dental care.", 1),
+        ("The fee is refundable.", "The fee is not refundable.", 1),
+        ("She refused to sign the contract.", "She signed the contract.", 1),
+        ("Der Plan deckt die Kosten nicht.", "Der Plan deckt die Kosten nicht.", 0),
+        ("The plan does not cover dental care.", "Dental care is not covered by the plan.", 0),
+        ("The plan not only covers dental care.", "The plan covers dental care.", 0),
+        ("The museum opened in 1793.", "The museum did not open until 1793.", 0),
+        ("The museum has no more than 5 rooms.", "The museum has 5 rooms.", 0),
+        ("The museum was No. 5 in Rome.", "The museum was number 5 in Rome.", 0),
+        ("The plan does not cover dental care.", "Nothing of this kind is known here.", 0),
+        ("The shop is not open.", "The shop is closed.", 0),
     ],
 )
-def test_negation_and_opposites(claim, evidence, negation, opposed):
-    """One side negated, or a word against its opposite."""
-    found = signs(claim, evidence)
-    assert (found.negation, found.opposed) == (negation, opposed)
-
-
-@given(st.text(max_size=200), st.text(max_size=200))
-def test_any_text_can_be_compared(claim, evidence):
-    """Nothing raises, counts are counts and shares are shares, twice the same."""
-    found = signs(claim, evidence)
-    assert found == signs(claim, evidence)
-    assert 0 <= found.missing <= 1
-    assert 0 <= found.disorder <= 1
-    assert len(found.numbers()) == len(Signs.names_of())
-    assert all(0 <= number <= 2 for number in found.numbers())
-
-
-@given(
-    st.lists(st.sampled_from([CAPITALS, PLANS, FEES, "Refunds are not possible.", "It rose 5% to 1,500."]), min_size=1)
-)
-def test_a_text_carries_itself(parts):
-    """A copy has no sign but what its own clauses say of each other."""
-    text = " ".join(parts)
-    found = signs(text, text)
-    assert (found.values_absent, found.names_absent, found.missing, found.disorder) == (0, 0, 0, 0)
+def test_a_denial_on_one_side_is_seen(claim, evidence, negation):
+    """Not, never, refusals; but neither "not only" nor "not until", and an opposite undoes a denial."""
+    assert signs(claim, evidence).negation == negation
 
 
 @pytest.mark.parametrize(
-    "unit", ["1,", "a'", "[1", ". ", "1 ", " and", "A", "A-1", "12 345 ", "$", "万", "it is ", "\n", "1; "]
+    ("claim", "evidence", "opposed"),
+    [
+        ("Sales increased in 2019.", "Sales decreased in 2019.", 1),
+        ("Sales rose in May.", "Sales fell in May.", 1),
+        ("The shop is open on Monday.", "The shop is closed on Monday.", 1),
+        ("Smoking is allowed in the rooms.", "Smoking is prohibited in the rooms.", 1),
+        ("The fee excludes breakfast.", "The fee includes breakfast.", 1),
+        ("It lies in the north of the city.", "It lies in the south of the city.", 1),
+        ("The maximum fee is $5.", "The minimum fee is $5.", 1),
+        ("Pay before the trip.", "Pay after the trip.", 1),
+        ("All rooms have a balcony.", "Some rooms have a balcony.", 1),
+        ("The firm bought the shares.", "The firm sold the shares.", 1),
+        ("The treatment is safe for children.", "The treatment is unsafe for children.", 1),
+        ("Sales increased in 2019.", "Sales increased in 2019.", 0),
+        ("The shop opens at 9 and closes at 5.", "The shop opens at 9 and closes at 5.", 0),
+        ("Wash before the meal.", "The meal comes after the wash.", 0),
+        ("The sky is blue today.", "Sales decreased in 2019.", 0),
+    ],
 )
-def test_no_text_takes_for_ever(unit):
-    """Linear on what would trap a careless pattern; the bound is a hundred times what it takes."""
-    began = time.monotonic()
-    long, claim = facts_of(unit * (100_000 // len(unit))), facts_of("0 1 2 3 4 5 6 7 8 9 " * 17)
-    compare(claim, long)
-    assert time.monotonic() - began < 30
+def test_an_opposite_is_seen(claim, evidence, opposed):
+    """An opposite in the nearest clause counts, unless both stand there or the text is about something else."""
+    assert signs(claim, evidence).opposed == opposed
+
+
+def test_coverage_and_order():
+    """Shares of the claim's words, and of its neighbouring words that stand in the same order; 1 for none."""
+    assert signs("", "anything").coverage == signs("of the", "anything").order == 1.0
+    half = signs("The red house burned.", "A red house is here.")
+    assert half.coverage == pytest.approx(2 / 3)
+    assert half.order == pytest.approx(1 / 2)
+    assert signs("house red", "red house").order == 0.0
+
+
+SENTENCES = """
+The Eiffel Tower, completed on 31 March 1889, is 330 metres (1,083 ft) tall.
+Dr. Smith didn't see No. 5 until 3 p.m.
+Sales rose 5.2% to $1.23 billion in Q3 2021, while costs fell by a third.
+Anna manages Bob, and Bob manages Carla.
+| Plan | Price | Users |¶|---|---|---|¶| Basic | $10 | 5 |¶| Pro | $20 | 50 |
+Die Gebühr beträgt 1.234,56 € pro Jahr.
+The U.S. and the U.K. signed the treaty in 1998–99.
+No one knows why he refused to go.
+東京は2021年3月5日に開いた。
+The 35-year-old, born in Paris, France, won twice in the 1990s.
+1. First item¶2. Second item (not third)¶3. None
+Not only Alice but also Bob was here; neither left.
+A, B and C cost 1, 2 and 3 respectively.
+It takes 5–10 business days.
+Between 5 and 10 people, or about half of them, agreed.
+He was neither rich nor poor, and never before had he been both.
+GPT-4 beat GPT-3.5 by 10 points on MMLU.
+"Ships," she said: "All ships sail."
+FEES ARE DUE NOW AND NOT LATER THAN MAY 3.
+Le prix est de 1 500 € le 3 mars 2021.
+El 20 % de los usuarios no pagan nada.
+Temperatures fell from 20 °C to -5 °C overnight.
+The shop opens before noon and closes after midnight.
+Import taxes rose but export taxes fell.
+Key: value¶Name: Anna Berg
+https://a.example/x?y=1.5&z=2 has version 1.2.3 of it.
+He said [1] that it is so [2, 3].
+the quick brown fox jumps over it
+Bob is older than Ann, and Ann is older than Cy.
+More than 1,000 but fewer than 2,000 came.
+Up 5%, not down 5%.
+The Bank of America and the Bank of England met at 17:00 on 3/4/2021.
+Nine of nine, 9 of 10, ten of 9.
+½ cup or 1 1/2 cups
+The river Rhine flows north for 1,230 km (765 mi) from the Alps to the North Sea.
+Prices start at £9.99 per month (or £99 a year) and rise by up to 10 per cent each April.
+Neither the CEO nor the CFO, Ms. Lee, denied that half of the 2,000 staff had left by June 2020.
+In the first quarter, 40 % of 1.2m users were in the EU; in the second, only 38 %.
+The match ended 2–1 after Kane scored twice, in the 12th and the 88th minute.
+The former, not the latter, is open on Mondays.
+There are no rooms without a view and no views without a room.
+Maria Garcia-Lopez's aunt, Dr. O'Brien, lives in New York City.
+"""
+LINES = [line.replace("¶", "\n") for line in SENTENCES.strip().splitlines()]
+
+
+def assert_says_the_same(text):
+    """A text beside itself raises no sign."""
+    facts = facts_of(text)
+    found = compare(facts, facts)
+    assert found == Signs(
+        numbers=found.numbers,
+        numbers_absent=0,
+        names=found.names,
+        names_absent=0,
+        swapped=0,
+        transposed=0,
+        negation=0,
+        opposed=0,
+        coverage=1.0,
+        order=1.0,
+    )
+
+
+@pytest.mark.parametrize("text", LINES)
+def test_a_text_carries_itself(text):
+    """Sentences of many sorts, and rows of tables."""
+    assert_says_the_same(text)
+
+
+TABLES = [
+    PRICES,
+    YEARLY,
+    LIST,
+    HEADINGS,
+    FEES,
+    RESPECTIVELY,
+    SALES,
+    PLANS,
+    CAPITALS,
+    BORN,
+    KRAMER,
+    ROLES,
+    "\n".join(LINES),
+]
+
+
+@pytest.mark.parametrize("text", TABLES)
+def test_a_longer_text_carries_itself(text):
+    """Tables, lists and paragraphs."""
+    assert_says_the_same(text)
+
+
+SUBJECTS = st.sampled_from("Anna|Bob Costa|the basic plan|Acme|sales|The U.S.|GPT-4|Müller|she".split("|"))
+VERBS = st.sampled_from("costs|opened in|did not reach|was founded by|is not|rose by|manages|never had".split("|"))
+OBJECTS = st.sampled_from(
+    "$10|3 March 2021|5 %|Carla|two weeks|Paris|1,500 users|half of it|no one|ten|1990s".split("|")
+)
+JOINTS = st.sampled_from([". ", ", and ", "; ", " but ", ", ", ".\n", " while "])
+clauses = st.tuples(SUBJECTS, VERBS, OBJECTS).map(" ".join)
+plain = st.lists(st.tuples(clauses, JOINTS).map("".join), min_size=1, max_size=6).map("".join)
+
+PIECES = st.sampled_from(
+    [*"|\n\t.,:;-–/%$€£¥½'\"()[]年月日万億 0159aAz", "3rd", "1,5", "1/0", "0/0", "n't", "not ", "May ", "half "]
+)
+ANYTHING = st.one_of(st.text(), st.lists(st.one_of(PIECES, st.text(max_size=3)), max_size=60).map("".join))
+
+
+@unhurried
+@given(plain)
+def test_generated_sentences_carry_themselves(text):
+    """Whatever is joined to whatever."""
+    assert_says_the_same(text)
+
+
+@unhurried
+@given(ANYTHING, ANYTHING)
+def test_any_texts_can_be_compared(one, other):
+    """Nothing raises, the signs stay in their ranges, and the same texts give the same signs."""
+    found = compare(facts_of(one), facts_of(other))
+    assert found == compare(facts_of(one), facts_of(other))
+    assert 0 <= found.numbers_absent <= found.numbers
+    assert 0 <= found.names_absent <= found.names
+    assert found.negation in {0, 1}
+    assert min(found.swapped, found.opposed) >= 0
+    assert 0.0 <= found.coverage <= 1.0
+    assert 0.0 <= found.order <= 1.0
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "1",
+        "1,",
+        "1.1",
+        "1/",
+        "1-",
+        "1 ",
+        "a ",
+        "A ",
+        "A.",
+        "|",
+        "|1",
+        "a|A",
+        "one ",
+        "two hundred ",
+        "and 1 ",
+        "not ",
+        "$1, ",
+        "May ",
+        "3 May ",
+        "年1",
+        "1万",
+        "x-1",
+        "'s",
+        "n't ",
+        "(",
+        "Ann is 5. ",
+        "Ann and Bo, ",
+        "- a\n",
+        "| a | 1 |\n",
+        "respectively A and 1 ",
+        "\u0301",
+        "é",
+    ],
+)
+def test_adversarial_text_takes_linear_time(piece):
+    """A hundred thousand characters of anything: no pattern backtracks, no step looks at all of the rest again."""
+    text = (piece * 100_000)[:100_000]
+    begun = time.perf_counter()
+    facts = facts_of(text)
+    compare(facts, facts)
+    assert time.perf_counter() - begun < 10
+
+
+def test_what_is_weighed_is_nought_for_a_copy():
+    """By name and in order; counts stop at 2, shares are what is lacking."""
+    copy = signs(CAPITALS, CAPITALS).weighed()
+    assert tuple(copy) == WEIGHED
+    assert set(copy.values()) == {0.0}
+    other = signs("In 1990 Rome, Oslo, Bern and Kyiv had 7 parks, 8 zoos and 9 lakes.", CAPITALS).weighed()
+    assert (other["numbers_absent"], other["names_absent"], other["missing"], other["changed"]) == (2, 2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "expected"),
+    [
+        ("Ann hired Bob in May 2010.", "Bob hired Ann in May 2010.", 1),
+        ("The dam in Graham Norton was opened by New York.", "The dam in New York was opened by Graham Norton.", 1),
+        ("The talk at Rome in Design School was long.", "The talk at Design School in Rome was long.", 1),
+        ("In 2018 they sold 7 ships to Spain.", "In 2018 they sold 7 ships to Spain.", 0),
+        ("Ann Lee hired Bob Ray in May.", "Bob Ray was hired by Ann Lee in May.", 0),
+        ("He met Ann, Carl and Bob in Rome.", "He met Bob, Carl and Ann in Rome.", 0),
+        ("Rome and Bern hold a vote on Monday.", "Bern and Rome hold a vote on Monday.", 0),
+        ("In May, Ann Lee opened the mill.", "Ann Lee opened the mill in May.", 0),
+        ("Tokyo is far.", "Nothing of the kind.", 0),
+        ("", "", 0),
+    ],
+)
+def test_two_names_in_each_others_place_are_seen(claim, evidence, expected):
+    """Where the exchange makes the claim run as the evidence does; not in a list, and not in the passive."""
+    assert signs(claim, evidence).transposed == expected

@@ -15,6 +15,7 @@ from proxy.grounding.types import CheckKind, ClaimKind, GroundingContext, Outcom
 from proxy.guard.answer import AnswerPart
 from proxy.guard.assess import (
     CLAIMS_IN_FLIGHT,
+    NEAREST,
     QUERY_WINDOWS,
     WINDOWS_PER_CLAIM,
     Assessor,
@@ -97,16 +98,25 @@ async def test_a_supported_answer_passes_with_its_evidence():
     assert all(CAPITALS[each.window.start : each.window.end] == each.window.text for each in found.evidence)
 
 
+FILLER = " ".join(f"Article {number} speaks of many other things at some length." for number in range(400))
+
+
 async def test_support_is_the_best_of_the_short_list():
-    """A claim is asked of few windows of a long source, and one that supports it is enough."""
-    filler = " ".join(f"Article {number} speaks of many other things at some length." for number in range(400))
-    scorer = OverlapScorer()
-    verdict = await judge(scorer, "Tokyo is the capital of Japan.", context_of(filler, CAPITALS, filler))
+    """A claim is asked of few windows of a long source, and what supports it most counts."""
+    verdict = await judge(OverlapScorer(), "Tokyo is the capital of Peru.", context_of(FILLER, CAPITALS, FILLER))
     [found] = verdict.claims
     supports = [each.support for each in found.evidence]
     assert SENTENCES <= len(supports) <= WINDOWS_PER_CLAIM
     assert supports == sorted(supports, reverse=True)
-    assert (found.support, found.evidence[0].window.source) == (1.0, 1)
+    assert (found.support, found.evidence[0].window.source) == (supports[0], 1)
+
+
+async def test_what_the_nearest_sentences_support_is_asked_no_further():
+    """One that supports the claim is enough; most answers cost no more."""
+    scorer = OverlapScorer()
+    verdict = await judge(scorer, "Tokyo is the capital of Japan.", context_of(FILLER, CAPITALS, FILLER))
+    assert verdict.claims[0].support == 1.0
+    assert len([pair for pair in scorer.asked if pair.kind is GROUNDING]) == NEAREST
 
 
 async def test_a_swapped_fact_is_asked_of_single_sentences():
@@ -437,3 +447,12 @@ def test_the_defaults_are_those_of_the_interface():
     )
     assert policy.limits == Limits(source_chars=100_000, query_chars=1000, answer_chars=5000, on_exceed="score")
     assert (policy.grounding, policy.timeout_ms) == (Rule(threshold=0.7), 2000)
+
+
+async def test_a_true_context_lends_no_support():
+    """What passes only with the true sentence before it does not pass: it is asked alone, of the same evidence."""
+    scorer = TableScorer({"theft. It covers": 0.95, "It covers fire": 0.1})
+    said = "The Basic plan covers theft. It covers fire."
+    verdict = await judge(scorer, said, context_of("The Basic plan covers theft."))
+    assert [claim.support for claim in verdict.claims] == [1.0, 0.1]
+    assert verdict.outcome is Outcome.BLOCKED

@@ -41,9 +41,14 @@ def models():
     return OneScore("facts", 0.1), OneScore("topic", 0.7)
 
 
+def by_kind(models):
+    """The first for grounding, the second for relevance."""
+    return RoutedModel(*models, to_other=lambda pair: pair.kind is CheckKind.RELEVANCE)
+
+
 def test_each_pair_goes_to_the_model_for_its_kind(models):
     """Scores and lengths come back in the order asked, each from the right model."""
-    routed = RoutedModel(grounding=models[0], relevance=models[1])
+    routed = by_kind(models)
     pairs = [pair("relevance", "a"), pair("grounding", "bb"), pair("relevance", "ccc"), pair("grounding", "dddd")]
 
     assert routed.score(pairs) == [0.7, 0.1, 0.71, 0.11]
@@ -54,16 +59,27 @@ def test_each_pair_goes_to_the_model_for_its_kind(models):
 
 def test_a_model_without_pairs_is_not_asked(models):
     """Where only one check runs, the other model rests; no pairs give no scores."""
-    routed = RoutedModel(grounding=models[0], relevance=models[1])
+    routed = by_kind(models)
 
     assert routed.score([pair("grounding")]) == [0.1]
     assert models[1].asked == []
     assert (routed.score([]), routed.lengths([])) == ([], [])
 
 
-def test_it_counts_and_is_named_as_the_grounding_model(models):
+def test_it_counts_and_is_named_as_the_main_model(models):
     """Windows of the sources are fitted to the model that reads them."""
-    routed = RoutedModel(grounding=models[0], relevance=models[1])
+    routed = by_kind(models)
 
     assert (routed.name, routed.max_tokens, routed.evidence) == ("facts", 9, "whole")
     assert routed.token_spans("x") == [(0, 5)]
+
+
+def test_a_text_may_be_cut_by_the_tokens_of_the_other(models):
+    """Then the limit is the lower of the two; and the two together may have a name of their own."""
+    models[1].max_tokens = 7
+    routed = RoutedModel(*models, to_other=lambda _: True, spans_of_other=str.isdigit, name="both")
+
+    assert (routed.name, routed.max_tokens) == ("both", 7)
+    assert (routed.token_spans("x"), routed.token_spans("12")) == ([(0, 5)], [(0, 5)])
+    models[1].name = "any"
+    assert (routed.token_spans("x"), routed.token_spans("12")) == ([(0, 5)], [(0, 3)])

@@ -5,15 +5,17 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import edits
 import mix
 import parallel
 import pytest
-from sets import HELD_OUT, TRAINED, Guard, Set, read
+from sets import HELD_OUT, RECIPES, Guard, Set, read
 
 SENTENCE = "The old harbour bridge was closed to heavy traffic in the autumn of 1987."
+SETS = tuple(one for recipe in RECIPES.values() for one in recipe.sets)
 CONTEXT = (
     "The Norda Museum opened on March 3, 1990 in Lima. It has 1,500 visitors a day and 12 rooms. "
     "Anna Kramer leads the house, and Peter Stone designed its garden. In 2004, the museum moved to Cusco."
@@ -34,31 +36,33 @@ def data(tmp_path):
     write(
         tmp_path / "eval" / "some.test.jsonl.gz", [{"premise": f"Old news. {SENTENCE}", "hypothesis": "x", "label": 1}]
     )
-    for number, one in enumerate(TRAINED):
-        known = {"lang": "en", "premise": f"{SENTENCE} More {number}.", "hypothesis": "It was closed.", "label": "1"}
-        fresh = {**known, "premise": f"{CONTEXT} Note {number}.", "hypothesis": "The museum has 12 rooms."}
-        rows = [{**row, "doc_id": f"d{number}-{at}"} for at, row in enumerate((known, fresh))]
+    for number, file in enumerate(sorted({one.file for one in SETS})):
+        rows = []
+        for lang in sorted({lang for one in SETS if one.file == file for lang in one.langs}):
+            known = {"lang": lang, "premise": f"{SENTENCE} More {number}.", "hypothesis": "It was shut.", "label": "1"}
+            fresh = {**known, "premise": f"{CONTEXT} Note {number} {lang}.", "hypothesis": "The museum has 12 rooms."}
+            rows += [{**row, "doc_id": f"{lang}{number}-{at}"} for at, row in enumerate((known, fresh))]
         for row in rows:
             row |= {"question": "How many rooms are there?", "context": row["premise"], "answer": row["premise"]}
             row |= {"answers": "['12']", "answer_start": "[0]"}
-        write(tmp_path / "train" / f"{one.file}.jsonl.gz", rows)
+        write(tmp_path / "train" / f"{file}.jsonl.gz", rows)
     return tmp_path
 
 
-def test_nothing_of_an_evaluation_file_is_in_the_mix(data, monkeypatch):
+@pytest.mark.parametrize("name", RECIPES)
+def test_nothing_of_an_evaluation_file_is_in_the_mix(data, name):
     """Of every set, the row that holds a sentence of an evaluation file is dropped, and the other is used."""
-    monkeypatch.setattr(mix, "PARALLEL", 20)
-    made = list(mix.examples(data, Guard.of(data / "eval"), 1))
+    recipe = replace(RECIPES[name], parallel=20)
+    made = list(mix.examples(data, recipe, Guard.of(data / "eval"), 1))
     assert not [each for each in made if "harbour bridge" in each.premise + each.hypothesis]
     groups = {each.group for each in made}
-    assert all(any(group.startswith(one.file) for group in groups) for one in TRAINED)
+    assert all(any(group.startswith(one.file) for group in groups) for one in recipe.sets)
 
 
-def test_the_same_seed_gives_the_same_mix(data, monkeypatch):
+def test_the_same_seed_gives_the_same_mix(data):
     """A mix can be made again."""
-    monkeypatch.setattr(mix, "PARALLEL", 50)
-    guard = Guard.of(data / "eval")
-    one, again, other = (list(mix.examples(data, guard, seed)) for seed in (1, 1, 2))
+    guard, recipe = Guard.of(data / "eval"), replace(RECIPES["english"], parallel=50)
+    one, again, other = (list(mix.examples(data, recipe, guard, seed)) for seed in (1, 1, 2))
     assert one == again != other
 
 
@@ -81,7 +85,7 @@ def test_the_guard_knows_texts_whole_by_a_sentence_or_nearly(text, known):
 
 def test_held_out_sets_are_not_trained_on():
     """What calibration is fitted on stays out of the mix."""
-    assert not {one.file for one in TRAINED} & {one.file for one in HELD_OUT}
+    assert not {one.file for one in SETS} & {one.file for one in HELD_OUT}
 
 
 def test_labels_and_lists_are_read_as_such(tmp_path):

@@ -514,7 +514,7 @@ def test_unknown_metadata_passes(world: World):
 # --- where the context is -----------------------------------------------------------------------------------------
 
 
-PIECES = {"London is the capital of UK.", "Tokyo is the capital of Japan.", SOURCE}
+PIECES = {"London is the capital of UK.", "Tokyo is the capital of Japan."}
 
 
 def _asked_of_scorer(world: World) -> tuple[set[str], set[str]]:

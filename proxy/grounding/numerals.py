@@ -1,0 +1,228 @@
+"""The words of numbers: numerals, magnitudes, units, currencies and months, in the languages that answers often mix.
+
+Tables alone. Units are reduced to one a dimension (SI where there is one; months for years, for days and months have no
+fixed ratio). Words that mean something else in English are left out ("once", "due", "elf", "sei").
+"""
+
+from __future__ import annotations
+
+Key = tuple[str, float]
+"""A kind ("length", "year", "raw" ...) and an amount in the unit of that kind."""
+
+SMALL: dict[str, float] = {
+    word: number
+    for number, words in enumerate(
+        "zero|one|two zwei deux dos dois duas twee|three drei trois tres três drie|four vier quatre cuatro quatro "
+        "quattro|five fünf cinq cinco vijf cinque|six sechs seis zes|seven sieben siete sete zeven sette|eight acht "
+        "huit ocho oito otto|nine neun neuf nueve nove negen|ten zehn dix diez dez tien "
+        "dieci|eleven onze undici|twelve zwölf "
+        "douze doce doze twaalf dodici|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen".split("|")
+    )
+    for word in words.split()
+}
+TENS = {
+    word: 10.0 * number
+    for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
+}
+ORDINALS: dict[str, float] = {
+    word: float(number)
+    for number, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+        "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth".split(),
+        1,
+    )
+} | {"thirtieth": 30.0, "fortieth": 40.0, "fiftieth": 50.0, "hundredth": 100.0}
+ORDINAL_MARKS = frozenset("st nd rd th er ère ème º ª".split())
+MAGNITUDES = {
+    word: factor
+    for factor, words in (
+        (1e2, "hundred"),
+        (1e3, "thousand thousands k K tausend mille mil duizend"),
+        (1e4, "万 萬"),
+        (1e5, "lakh"),
+        (1e6, "million millions mn mln Mio M Millionen millones milhões miljoen milioni"),
+        (1e7, "crore"),
+        (1e8, "億 亿"),
+        (1e9, "billion billions bn B Mrd Milliarde Milliarden milliard milliards miliardi miljard"),
+        (1e12, "trillion trillions tn"),
+    )
+    for word in words.split()
+}
+FRACTIONS = {
+    word: part
+    for part, words in (
+        (1 / 2, "half halves"),
+        (1 / 3, "third thirds"),
+        (1 / 4, "quarter quarters fourth fourths"),
+        (1 / 5, "fifth fifths"),
+        (1 / 8, "eighth eighths"),
+        (1 / 10, "tenth tenths"),
+    )
+    for word in words.split()
+}
+FRACTION_SIGNS = {"½": 1 / 2, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 1 / 4, "¾": 3 / 4, "⅛": 1 / 8}
+TIMES = {"twice": 2.0, "double": 2.0, "doubled": 2.0, "both": 2.0, "pair": 2.0, "couple": 2.0, "duo": 2.0}
+TIMES |= {"thrice": 3.0, "triple": 3.0, "tripled": 3.0, "trio": 3.0, "single": 1.0, "sole": 1.0, "once": 1.0}
+SEEN_ASIDE = frozenset({"one", "first", "zero", *TIMES} - {"twice", "thrice"})
+"""Words that carry a number for others but that are not counted as one stated."""
+
+UNITS: dict[str, tuple[Key, ...]] = {
+    word: ((kind, float(factor)),)
+    for line in """
+        length 1 m metre metres meter meters Meter Metern mètres metros metri
+        length 1000 km kms kilometre kilometres kilometer kilometers kilomètres kilómetros
+        length 0.01 cm centimetre centimetres centimeter centimeters
+        length 0.001 mm millimetre millimetres millimeter millimeters
+        length 1609.344 mi mile miles
+        length 0.3048 ft foot feet
+        length 0.0254 inch inches
+        length 0.9144 yd yard yards
+        mass 1 g gram grams gramme grammes
+        mass 1000 kg kgs kilo kilos kilogram kilograms
+        mass 0.001 mg milligram milligrams
+        mass 0.000001 µg mcg microgram micrograms
+        mass 1000000 t tonne tonnes ton tons
+        mass 453.59237 lb lbs
+        power 1 W watt watts
+        power 1000 kW kilowatt kilowatts
+        power 1000000 MW megawatt megawatts
+        power 1000000000 GW gigawatt gigawatts
+        energy 1 Wh
+        energy 1000 kWh
+        energy 1000000 MWh
+        energy 1000000000 GWh
+        duration 1 s sec secs second seconds segundos secondes Sekunden secondi
+        duration 60 min mins minute minutes minutos Minuten minuten minuti
+        duration 3600 h hr hrs hour hours heure heures hora horas Stunde Stunden uur uren ore
+        duration 86400 day days jour jours día días dia dias Tag Tage Tagen dag dagen giorno giorni
+        duration 604800 week weeks wk wks semaine semaines semana semanas Woche Wochen weken settimane
+        duration 1209600 fortnight fortnights
+        months 1 month months mois mes meses Monat Monate Monaten maand maanden mese mesi
+        months 12 year years yr yrs an ans año años ano anos Jahr Jahre Jahren jaar anno anni
+        months 120 decade decades
+        months 1200 century centuries
+        volume 1 l L litre litres liter liters
+        volume 0.001 ml mL millilitre millilitres milliliter milliliters
+        volume 3.785412 gallon gallons
+        area 1 m² sqm
+        area 1000000 km²
+        area 10000 ha hectare hectares
+        area 4046.856 acre acres
+        speed 1 kph kmh
+        speed 1.609344 mph
+        data 1 byte bytes
+        data 1000 KB kB kilobyte kilobytes
+        data 1000000 MB megabyte megabytes
+        data 1000000000 GB gigabyte gigabytes
+        data 1000000000000 TB terabyte terabytes
+        frequency 1 Hz hertz
+        frequency 1000 kHz
+        frequency 1000000 MHz
+        frequency 1000000000 GHz
+        voltage 1 V volt volts
+        °C 1 celsius ℃
+        °F 1 fahrenheit ℉
+        degree 1 ° º degree degrees
+        % 1 % percent pct Prozent procent
+        EUR 1 € EUR euro euros
+        JPY 1 ¥ JPY yen 円
+        CNY 1 CNY RMB yuan
+        INR 1 ₹ INR Rs rupee rupees
+        CHF 1 CHF franc francs Franken
+        KRW 1 ₩ KRW
+        SEK 1 SEK
+        NOK 1 NOK
+        DKK 1 DKK
+        BRL 1 BRL
+        MXN 1 MXN
+        USD 1 USD
+        AUD 1 AUD
+        CAD 1 CAD
+        NZD 1 NZD
+        HKD 1 HKD
+        GBP 1 £ GBP sterling
+    """.strip().splitlines()
+    for kind, factor, *words in [line.split()]
+    for word in words
+}
+_DOLLARS: tuple[Key, ...] = (("USD", 1.0), ("AUD", 1.0), ("CAD", 1.0))
+UNITS |= dict.fromkeys(("$", "dollar", "dollars"), _DOLLARS)
+UNITS |= dict.fromkeys(("pound", "pounds"), (("GBP", 1.0), ("mass", 453.59237)))
+MONEY = frozenset("EUR JPY CNY INR CHF KRW SEK NOK DKK BRL MXN USD AUD CAD NZD HKD GBP".split())
+BEFORE = {word: units for word, units in UNITS.items() if units[0][0] in MONEY and not word.islower()}
+DOLLAR_OF = {"us": "USD", "u.s.": "USD", "a": "AUD", "au": "AUD", "c": "CAD", "ca": "CAD", "nz": "NZD", "hk": "HKD"}
+_SQUARE: dict[tuple[str, str], tuple[Key, ...]] = {
+    ("square", word): (("area", units[0][1] ** 2),) for word, units in UNITS.items() if units[0][0] == "length"
+}
+PHRASES: dict[tuple[str, str], tuple[Key, ...]] = {
+    ("per", "cent"): (("%", 1.0),),
+    ("pour", "cent"): (("%", 1.0),),
+    ("por", "ciento"): (("%", 1.0),),
+    ("por", "cento"): (("%", 1.0),),
+    ("per", "cento"): (("%", 1.0),),
+    ("percentage", "point"): (("%", 1.0),),
+    ("percentage", "points"): (("%", 1.0),),
+    ("°", "c"): (("°C", 1.0),),
+    ("º", "c"): (("°C", 1.0),),
+    ("degrees", "celsius"): (("°C", 1.0),),
+    ("°", "f"): (("°F", 1.0),),
+    ("degrees", "fahrenheit"): (("°F", 1.0),),
+    ("km", "/"): (("speed", 1.0),),
+    ("kilometres", "per"): (("speed", 1.0),),
+    ("kilometers", "per"): (("speed", 1.0),),
+    ("miles", "per"): (("speed", 1.609344),),
+    ("m", "/"): (("speed", 3.6),),
+} | _SQUARE
+BETWEEN_NUMBER_AND_UNIT = frozenset(
+    "us u.s. american business working calendar consecutive full whole additional more further other long short "
+    "australian canadian".split()
+)
+AFTER_ONE = frozenset(word for word, units in UNITS.items() if units[0][0] in {"duration", "months"} and len(word) > 2)  # noqa: PLR2004 - "an", "h"
+
+MONTHS = {
+    word: number
+    for number, words in enumerate(
+        """january jan janvier enero januar janeiro januari gennaio
+        february feb février febrero februar fevereiro februari febbraio
+        march mar mars marzo märz março maart
+        april apr avril abril aprile
+        may mai mayo maio mei maggio
+        june jun juin junio juni junho giugno
+        july jul juillet julio juli julho luglio
+        august aug août agosto augustus
+        september sep sept septembre septiembre setembro settembre
+        october oct octobre octubre oktober outubro okt ottobre
+        november nov novembre noviembre novembro
+        december dec décembre diciembre dezember dezembro dez dicembre""".splitlines(),
+        1,
+    )
+    for word in words.split()
+}
+LONE_MONTHS = frozenset("january february march april may june july august september october november december".split())
+BEFORE_MONTH = frozenset(
+    "in since until till by during of from to and early late mid through last next this every before after "
+    "en im".split()
+)
+OF = frozenset("of de del di do , .".split())
+BOUNDS = {
+    word: bound
+    for bound, words in (
+        ("~", "about around roughly approximately approx nearly almost some circa ca ~ ≈ estimated within close near"),
+        (">", "over above exceeding exceeded exceeds beyond surpassed surpassing passed"),
+        ("<", "under below"),
+    )
+    for word in words.split()
+}
+THAN = {
+    word: bound
+    for bound, words in (
+        (">", "more greater higher larger longer older bigger"),
+        ("<", "less fewer lower smaller shorter"),
+    )
+    for word in words.split()
+}
+RANGE_MARKS = frozenset("- \u2013 \u2014 to bis à até ~ \u301c \uff5e through".split())
+OPENERS = frozenset(
+    {*SMALL, *TENS, *ORDINALS, *TIMES, *FRACTION_SIGNS, *MONTHS, "a", "an", "half", "hundred", "dozen", "noon"}
+    | {"midnight", "decade", "fortnight", "century", "per", "each", "every", "hundreds", "quarter"}
+)

@@ -1,0 +1,668 @@
+"""Numbers, dates, times, amounts and measures, as keys that are equal whenever they mean the same.
+
+Rules of this file
+- A value asks for keys when a claim states it and offers keys when evidence does; it is carried if any key asked for is
+  offered. What is ambiguous ("3/4/2021", "1,234", "2.3m") has several keys: any reading that matches will do.
+- A number with a unit asks for that unit, reduced to one unit a dimension (SI, where there is one), or for the bare
+  number; a bare number asks for the number in any unit. A reader of a table knows the unit from its header.
+- Days and months are not converted into each other, nor currencies.
+- A date offers its parts, so that a claim may say less than the source; a day and a year that stand apart carry a date.
+- A token is read once and looked ahead of by a fixed number of others: linear time for any text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from proxy.grounding.numerals import (
+    AFTER_ONE,
+    BEFORE,
+    BEFORE_MONTH,
+    BETWEEN_NUMBER_AND_UNIT,
+    BOUNDS,
+    DOLLAR_OF,
+    FRACTION_SIGNS,
+    FRACTIONS,
+    LONE_MONTHS,
+    MAGNITUDES,
+    MONEY,
+    MONTHS,
+    OF,
+    OPENERS,
+    ORDINAL_MARKS,
+    ORDINALS,
+    PHRASES,
+    RANGE_MARKS,
+    SEEN_ASIDE,
+    SMALL,
+    TENS,
+    THAN,
+    TIMES,
+    UNITS,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from proxy.grounding.numerals import Key
+
+CLOSE = 0.05
+"""How far a number may be from the one that a claim calls "about" that much."""
+
+TOKEN = re.compile(
+    r"\d{4}-\d\d?-\d\d?(?!\d)|\d\d?(?:/\d\d?/|\.\d\d?\.|-\d\d?-)(?:\d{4}|\d\d)(?!\.?\d)|\d\d?:\d\d(?![\d:])"
+    r"|\d{1,3}/\d{1,3}(?![\d/])|\d+(?:[.,'\u2019\u00a0\u202f\u2009]\d+)*|(?:[^\W\d_]\.){2,}|(?:[^\W\d_]\.)+[^\W\d_](?!\w)|(?!(?:EUR|USD|GBP|JPY|CHF|AUD|CAD|CNY|INR|Rs)\d)[A-Za-zÀ-ɏ]{1,6}-?\d[\w-]*"
+    r"|(?:EUR|USD|GBP|JPY|CHF|AUD|CAD|CNY|INR|Rs)(?=\d)|[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W\d_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+"
+    r"(?:['\u2019][^\W\d_]+)?|[^\w\s]"
+)
+"""Numbers whole, dates in figures whole, words with their apostrophe, marks one by one; ideographs one by one."""
+
+_LONGEST_FIGURE = 24
+_YEAR_FIGURES = 4
+_SOON = 2  # years after which a date is no longer what "after" another means
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value and the tokens [start, end) that state it.
+
+    ``family`` tells which values may be mistaken for each other: "date", "clock", "money", "%", a dimension, or "" for
+    bare numbers. ``bound`` is "~" (about), ">" or "<" (more, less than) or "". ``digits`` counts the significant digits
+    of a number with a magnitude word, which may be rounded, and is 0 for others. ``counts`` is false for words that
+    can carry a number but seldom state one ("a week", "one", "first").
+    """
+
+    start: int
+    end: int
+    family: str
+    asks: tuple[Key, ...]
+    offers: tuple[Key, ...]
+    amounts: tuple[Key, ...] = ()
+    both: tuple[Key, ...] = ()
+    bound: str = ""
+    digits: int = 0
+    counts: bool = True
+    upto: Value | None = None
+    """The other end of a range that this value opens."""
+
+
+# --- what one token says ---------------------------------------------------------------------------------------------
+
+
+def figures(token: str) -> tuple[float, ...]:
+    """The numbers that figures may mean: "1,234" is 1234 or, as many write it, 1.234. None for "1.2.3"."""
+    if token.isdecimal():
+        return (float(token),) if len(token) <= _LONGEST_FIGURE else ()
+    if len(token) > _LONGEST_FIGURE:
+        return ()
+    marks = "".join(character for character in token if not character.isdecimal())
+    parts = re.split(r"\D", token)
+    if len(set(marks)) > 1:
+        return _mixed(parts, marks)
+    grouped = all(len(part) == 3 for part in parts[1:]) and parts[0] != "0" and len(parts[0]) <= 3  # noqa: PLR2004 - thousands
+    decimal = marks in {".", ","}
+    readings = [float("".join(parts))] if grouped else []
+    if decimal:
+        readings.append(float(".".join(parts)))
+    return tuple(readings if marks != "." else reversed(readings))
+
+
+def _mixed(parts: Sequence[str], marks: str) -> tuple[float, ...]:
+    """A number with thousands marks of one sort and one decimal mark of another."""
+    if len(set(marks[:-1])) > 1 or marks[-1] not in ".,":
+        return ()
+    return (float(f"{''.join(parts[:-1])}.{parts[-1]}"),)
+
+
+def _significant(token: str) -> int:
+    return max(1, len(re.sub(r"\D", "", token).strip("0")))
+
+
+# --- what tokens say together -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A number before its unit: its readings, the token after it, how it was written."""
+
+    numbers: tuple[float, ...]
+    end: int
+    digits: int = 0
+    counts: bool = True
+    units: tuple[Key, ...] = ()
+    bound: str = ""
+
+
+def values_in(tokens: Sequence[str]) -> list[Value]:
+    """The values of a sentence's tokens, in order, none within another."""
+    return list(_Reader(tokens).values())
+
+
+class _Reader:
+    """Reads the values of one sentence."""
+
+    __slots__ = ("_low", "_tokens")
+
+    def __init__(self, tokens: Sequence[str]) -> None:
+        self._tokens = (*tokens, "", "", "", "", "", "", "", "")  # so that looking ahead finds nothing
+        self._low = [token.lower() for token in self._tokens]
+
+    def values(self) -> Iterator[Value]:
+        at, last = 0, len(self._tokens) - 8
+        while at < last:
+            token = self._tokens[at]
+            if token[0].isdecimal() or self._low[at] in OPENERS or token in BEFORE or self._dollar_of(at):
+                value = self._date(at) or self._clock(at) or self._amount(at)
+                if value is not None:
+                    bound = value.bound or self._bound(value.start, value.end, dated=value.family == "date")
+                    yield replace(value, bound=bound) if bound else value
+                    at = value.end
+                    continue
+            at += 1
+
+    def _dollar_of(self, at: int) -> bool:
+        return self._tokens[at + 1] == "$" and self._low[at] in DOLLAR_OF
+
+    def _bound(self, start: int, end: int, *, dated: bool) -> str:
+        """Whether the words around a value call it about, more or less than."""
+        before = self._low[max(0, start - 3) : start]
+        if before and before[-1] == "a":
+            before.pop()
+        last, prior = (["", "", *before])[:-3:-1]
+        if dated:
+            return {"after": ">", "since": ">", "before": "<", "until": "<", "by": "<"}.get(last, "")
+        if last in {"than", "to", "least", "most"}:
+            bound = (
+                THAN.get(prior, "")
+                if last == "than"
+                else {"up to": "<", "at least": ">", "at most": "<"}.get(f"{prior} {last}", "")
+            )
+            if bound and before[:1] in (["no"], ["not"]):
+                bound = "<" if bound == ">" else ">"
+            return bound or ("~" if prior == "close" else "")
+        after = " ".join(self._low[end : end + 2])
+        tail = {"or more": ">", "or less": "<", "or fewer": "<", "or so": "~"}.get(
+            after, ">" if after[:1] == "+" else ""
+        )
+        return BOUNDS.get(last, tail)
+
+    # dates and times
+
+    def _date(self, at: int) -> Value | None:
+        token = self._tokens[at]
+        if token[0].isdecimal():
+            return self._date_in_figures(at) or self._day_first(at)
+        if self._low[at] in ORDINALS:
+            return self._day_first(at)
+        return self._month_first(at) if self._low[at] in MONTHS else None
+
+    def _date_in_figures(self, at: int) -> Value | None:
+        token, then = self._tokens[at], self._tokens[at + 1]
+        if then in {"年", "月"}:
+            return self._ideographic(at)
+        if _DAY_AND_MONTH.fullmatch(token) and (then == "." or "/" in token):
+            one, other = map(int, re.split(r"\D", token))
+            dates = _calendar((0, other, one), (0, one, other) if "/" in token else (0, 0, 0))
+            return self._dated(at, at + 1 + (then == "."), dates, token) if dates else None
+        parts = (
+            [int(part) for part in re.split(r"\D", token)]
+            if len(token) <= len("2021-03-03") and not token.isdecimal()
+            else []
+        )
+        if len(parts) != 3 or not re.fullmatch(r"\d+([/.-])\d+\1\d\d+", token):  # noqa: PLR2004 - day, month, year
+            return None
+        if parts[0] > 31:  # noqa: PLR2004 - the longest month
+            dates = _calendar((parts[0], parts[1], parts[2]))
+        else:
+            year = parts[2] if parts[2] > 99 else parts[2] + (2000 if parts[2] < 50 else 1900)  # noqa: PLR2004 - two figures
+            dates = _calendar((year, parts[1], parts[0]), (year, parts[0], parts[1]))
+        return _date_value(at, at + 1, dates) if dates else None
+
+    def _dated(self, at: int, end: int, dates: list[tuple[int, int, int]], token: str) -> Value:
+        """A day and month in figures, which may also be a plain number."""
+        value = _date_value(at, end, dates)
+        one, other = (float(part) for part in re.split(r"\D", token))
+        number = (
+            ("raw", _exact(one / other))
+            if "/" in token and other
+            else ("raw", figures(token)[0] if "." in token else 0.0)
+        )
+        part = ("%", _exact(100 * number[1]))
+        return replace(
+            value, asks=(*value.asks, number, part), offers=(*value.offers, number, part, ("bare", number[1]))
+        )
+
+    def _ideographic(self, at: int) -> Value | None:
+        """Year, month and day as Chinese and Japanese write them; any may be missing."""
+        parts: dict[str, int] = {}
+        while (
+            self._tokens[at + 1] in {"年", "月", "日"}
+            and self._tokens[at].isdecimal()
+            and len(self._tokens[at]) <= _YEAR_FIGURES
+        ):
+            parts[self._tokens[at + 1]] = int(self._tokens[at])
+            at += 2
+        dates = _calendar((parts.get("年", 0), parts.get("月", 0), parts.get("日", 0)))
+        return _date_value(at - 2 * len(parts), at, dates) if dates else None
+
+    def _day_first(self, at: int) -> Value | None:
+        day, end = self._day(at)
+        if self._low[end] in RANGE_MARKS or self._low[end] in {"and", "."}:
+            end = self._day(end + 1)[1] if self._day(end + 1)[0] else end  # 3-5 March
+        end += self._low[end] in OF
+        month = MONTHS.get(self._low[end], 0)
+        if not day or not month or self._tokens[end] == "may":
+            return None
+        end += 1 + (self._tokens[end + 1] == "." and self._year(end + 2)[0] > 0)
+        year, end = self._year(end)
+        dates = _calendar((year, month, day))
+        return _date_value(at, end, dates) if dates else None
+
+    def _month_first(self, at: int) -> Value | None:
+        month = MONTHS[self._low[at]]
+        after = at + 1 + (self._tokens[at + 1] == "." and self._tokens[at + 2][:1].isdecimal())
+        day, end = self._day(after)
+        if day and self._low[end] in RANGE_MARKS and self._day(end + 1)[0]:
+            end = self._day(end + 1)[1]  # March 3-5
+        year, end = self._year(end)
+        alone = not day and not year
+        if alone and not (
+            self._low[at] in LONE_MONTHS and self._tokens[at][0].isupper() and self._low[max(0, at - 1)] in BEFORE_MONTH
+        ):
+            return None
+        dates = _calendar((year, month, day))
+        return _date_value(at, end if not alone else at + 1, dates) if dates else None
+
+    def _day(self, at: int) -> tuple[int, int]:
+        """The day of a month at a token, and the token after it; (0, at) when there is none."""
+        token = self._tokens[at]
+        if token.isdecimal() and len(token) <= 2 and 1 <= int(token) <= 31:  # noqa: PLR2004 - the longest month
+            return int(token), at + 1 + (self._low[at + 1] in ORDINAL_MARKS)
+        number = self._ordinal(at)
+        return (int(number.numbers[0]), number.end) if number and number.numbers[0] <= 31 else (0, at)  # noqa: PLR2004
+
+    def _year(self, at: int) -> tuple[int, int]:
+        """The year at a token, after a comma or "of", and the token after it; (0, at) when there is none."""
+        place = at + (self._low[at] in OF)
+        token = self._tokens[place]
+        return (int(token), place + 1) if _is_year(token) else (0, at)
+
+    def _clock(self, at: int) -> Value | None:
+        token, low = self._tokens[at], self._low
+        if low[at] in {"noon", "midnight"}:
+            return _clock_value(at, at + 1, (720.0,) if low[at] == "noon" else (0.0,))
+        if not token.isascii() or not re.fullmatch(r"\d\d?(?:[:.]\d\d)?", token):
+            return None
+        hour, minute = (int(part) for part in (*re.split("[:.]", token), "0")[:2])
+        if hour > 24 or minute > 59:  # noqa: PLR2004 - a day's hours and an hour's minutes
+            return None
+        mark = low[at + 1].replace(".", "")
+        minutes = 60.0 * hour + minute
+        if mark in {"am", "pm"} and hour <= 12:  # noqa: PLR2004 - half a day
+            return _clock_value(at, at + 2, (minutes % 720 + 720 * (mark == "pm"),))
+        if mark in {"o'clock", "o\u2019clock", "uhr"} or ":" in token:
+            end = at + 1 + (":" not in token or mark == "uhr")
+            return _clock_value(at, end, (minutes, minutes + 720) if hour <= 12 else (minutes % 1440,))  # noqa: PLR2004
+        return None
+
+    # numbers, with units and without
+
+    def _amount(self, at: int) -> Value | None:
+        value = self._decade(at)
+        if value is not None:
+            return value
+        number, start_of_unit = self._number_with_unit(at)
+        if number is None:
+            return self._code(at)
+        end = number.end
+        mark = self._low[end]
+        joined = mark in RANGE_MARKS or (
+            mark in {"and", "y", "et", "und"} and at and self._low[at - 1] in {"between", "zwischen", "entre"}
+        )
+        if joined and start_of_unit == end:
+            other, _ = self._number_with_unit(end + 1)
+            if other is not None and other.end > end + 1:
+                return self._range(at, number, other)
+        if mark == "/" and _is_year(self._tokens[at]) and len(self._tokens[end + 1]) == 2:  # noqa: PLR2004 - 2019/20
+            other, _ = self._number_with_unit(end + 1)
+            if other is not None:
+                return self._range(at, number, other)
+        return _number_value(at, number, self._tokens)
+
+    def _range(self, at: int, low: _Number, high: _Number) -> Value:
+        """The lower end of a range: it has the unit and the magnitude that stand after the upper one."""
+        end = low.end
+        tokens = self._tokens
+        if _is_year(tokens[at]) and tokens[end + 1].isdecimal() and len(tokens[end + 1]) == 2:  # noqa: PLR2004 - 1994-95
+            years = (low.numbers[0], low.numbers[0] // 100 * 100 + high.numbers[0])
+            value = _number_value(at, low, tokens)
+            extra = tuple(key for year in years[1:] for key in (("year", year), ("raw", year)))
+            return replace(value, end=end + 2, offers=(*value.offers, *extra), asks=value.asks)
+        if high.units and not low.units:
+            scaled = tuple(number * high_scale for number in low.numbers for high_scale in _scales(low, high))
+            low = replace(low, numbers=scaled, units=high.units)
+        elif high.digits and not low.digits:
+            low = replace(low, numbers=tuple(number * scale for number in low.numbers for scale in _scales(low, high)))
+        return replace(_number_value(at, low, tokens), upto=_number_value(end + 1, high, tokens))
+
+    def _number_with_unit(self, at: int) -> tuple[_Number | None, int]:
+        """A number and its unit, before or after it; and where a unit after it begins."""
+        before: tuple[Key, ...] = ()
+        place = at
+        if self._dollar_of(at):
+            before, place = ((DOLLAR_OF[self._low[at]], 1.0),), at + 2
+        elif self._tokens[at] in BEFORE:
+            before, place = BEFORE[self._tokens[at]], at + 1
+        number = self._number(place, money=bool(before))
+        if number is None or before:
+            return (replace(number, units=before), number.end) if number else (None, at)
+        if number.units:
+            return number, number.end
+        units, end = self._unit(number.end)
+        if units and len(units) == 1 and units[0] == ("length", 1.0) and self._tokens[end - 1] == "m":
+            millions = tuple(1e6 * one for one in number.numbers)
+            return replace(number, numbers=(*number.numbers, *millions), end=end, units=units), number.end
+        return replace(number, units=units, end=end, counts=number.counts or bool(units)), number.end
+
+    def _unit(self, at: int) -> tuple[tuple[Key, ...], int]:
+        """The unit at a token, after a hyphen or one of a few adjectives, and the token after it."""
+        place = at + (self._tokens[at] in {"-", "\u2011"})
+        pair = PHRASES.get((self._low[place], self._low[place + 1]))
+        if pair:
+            return pair, place + 2 + (pair[0][0] == "speed" and self._low[place + 2] in {"h", "hour", "s"})
+        adjective = self._low[place] in BETWEEN_NUMBER_AND_UNIT
+        token, low = self._tokens[place + adjective], self._low[place + adjective]
+        if self._dollar_of(place):
+            return ((DOLLAR_OF[self._low[place]], 1.0),), place + 2
+        units = UNITS.get(token) or (UNITS.get(low) if len(token) > 2 else None)  # noqa: PLR2004 - MW is no mW
+        return (units, place + adjective + 1) if units else ((), at)
+
+    def _number(self, at: int, *, money: bool = False) -> _Number | None:
+        token = self._tokens[at]
+        if token[:1].isdecimal():
+            return self._figure_number(at, money=money)
+        return self._fraction(at) or self._ordinal(at) or self._spelled_number(at)
+
+    def _figure_number(self, at: int, *, money: bool) -> _Number | None:
+        token = self._tokens[at]
+        if "/" in token:
+            above, below = (float(part) for part in token.split("/", 1))
+            return _Number((above / below,), at + 1, units=(("%", 100.0),)) if below and token.count("/") == 1 else None
+        numbers = figures(token)
+        if not numbers:
+            return None
+        if self._low[at + 1] in ORDINAL_MARKS:
+            return _Number(numbers, at + 2, units=(("ordinal", 1.0),))
+        end = at + 1
+        sign = self._tokens[end]
+        if sign in FRACTION_SIGNS or (sign == "1/2" and token.isdecimal()):
+            numbers, end = tuple(number + FRACTION_SIGNS.get(sign, 1 / 2) for number in numbers), end + 1
+        factor, end = self._magnitude(end, money=money)
+        if factor == 1 and self._low[end : end + 3] == ["and", "a", "half"]:
+            numbers, end = tuple(number + 1 / 2 for number in numbers), end + 3
+            factor, end = self._magnitude(end, money=money)
+        if factor in {1e4, 1e8} and self._tokens[end][:1].isdecimal():
+            return self._joined(at, numbers[0] * factor, end)
+        digits = _significant(token) if factor > 1 else 0
+        return _Number(tuple(_exact(number * factor) for number in numbers), end, digits)
+
+    def _joined(self, at: int, number: float, end: int) -> _Number:
+        """A number that goes on after a myriad: 1万5000."""
+        rest = figures(self._tokens[end])
+        factor, after = self._magnitude(end + 1, money=False)
+        return (
+            _Number((number + rest[0] * factor,), after)
+            if rest
+            else _Number((number,), end, _significant(self._tokens[at]))
+        )
+
+    def _magnitude(self, at: int, *, money: bool) -> tuple[float, int]:
+        """The product of the magnitude words at a token, and the token after them."""
+        factor, end = 1.0, at
+        while end < at + 2:
+            word = self._tokens[end]
+            if word == "dozen":
+                step = 12.0
+            elif money and word in {"m", "b"}:
+                step = 1e6 if word == "m" else 1e9
+            else:
+                step = MAGNITUDES.get(word) or (MAGNITUDES.get(self._low[end], 1.0) if len(word) > 1 else 1.0)
+            if step == 1:
+                break
+            factor, end = factor * step, end + 1
+        return factor, end
+
+    def _ordinal(self, at: int) -> _Number | None:
+        low = self._low
+        if low[at] in ORDINALS:
+            return _Number((ORDINALS[low[at]],), at + 1, counts=low[at] != "first", units=(("ordinal", 1.0),))
+        if low[at] in TENS:
+            unit = at + 1 + (self._tokens[at + 1] in {"-", "\u2011"})
+            if 0 < ORDINALS.get(low[unit], 0) < 10:  # noqa: PLR2004 - twenty-first
+                return _Number((TENS[low[at]] + ORDINALS[low[unit]],), unit + 1, units=(("ordinal", 1.0),))
+        return None
+
+    def _fraction(self, at: int) -> _Number | None:
+        """Half, two thirds, a quarter of; half a million, half an hour."""
+        low = self._low
+        if self._tokens[at] in FRACTION_SIGNS:
+            return _Number((FRACTION_SIGNS[self._tokens[at]],), at + 1, units=(("%", 100.0),))
+        if low[at] == "half":
+            return self._half(at)
+        part = at + 1 + (self._tokens[at + 1] in {"-", "\u2011"})
+        size = FRACTIONS.get(low[part])
+        count = 1.0 if low[at] in {"a", "an", "one"} else SMALL.get(low[at], 0.0)
+        if not size or not count or size == 1 / 2:
+            return None
+        if low[part].endswith("s") != (count > 1) or (low[at] in {"a", "an"} and low[part + 1] != "of"):
+            return None
+        return _Number((_exact(count * size),), part + 1, units=(("%", 100.0),), bound="~")
+
+    def _half(self, at: int) -> _Number | None:
+        low = self._low
+        if at and (low[at - 1] in ORDINALS or low[at - 1] in {"other", "latter", "better", "every", "time"}):
+            return None
+        place = at + 1 + (low[at + 1] in {"a", "an", "-"})
+        factor, end = self._magnitude(place, money=False)
+        if factor > 1:
+            return _Number((factor / 2,), end)
+        units = UNITS.get(low[place], ()) if len(low[place]) > 2 else ()  # noqa: PLR2004 - "half an hour", no "half m"
+        if units:
+            return _Number((1 / 2,), place + 1, units=units)
+        stated = low[at + 1] in {"of", "the", "its", "their", "his", "her", "our", "your"} or place == at + 1
+        return _Number((1 / 2,), at + 1, counts=stated and low[at + 1] != "-", units=(("%", 100.0),))
+
+    def _spelled_number(self, at: int) -> _Number | None:
+        low = self._low[at]
+        if low in TIMES:
+            return _Number((TIMES[low],), at + 1, counts=low not in SEEN_ASIDE)
+        if low in {"a", "an"}:
+            factor, end = self._magnitude(at + 1, money=False)
+            if factor > 1:
+                return _Number((factor,), end, digits=1)
+            return (
+                _Number((1.0,), at + 2, counts=False, units=UNITS[self._low[at + 1]])
+                if self._low[at + 1] in AFTER_ONE
+                else None
+            )
+        total, end = self._spelled(at)
+        if end == at:
+            return None
+        if self._low[end : end + 3] == ["and", "a", "half"]:
+            factor, after = self._magnitude(end + 3, money=False)
+            return _Number(((total + 1 / 2) * factor,), after)
+        return _Number((total,), end, counts=end > at + 1 or low not in SEEN_ASIDE, digits=1 if total >= 1e3 else 0)  # noqa: PLR2004
+
+    def _spelled(self, at: int) -> tuple[float, int]:
+        """A number in words, as English joins them, and the token after it; ``at`` when there is none."""
+        sums: tuple[float, float] | None = (0.0, 0.0)
+        total, end, place = 0.0, at, at
+        while sums and (sums := _grown(*sums, self._low[place], first=end == at)):
+            total, end = sum(sums), place + 1
+            joint = self._low[end]
+            place = end + (joint == "-" or (joint == "and" and total >= 100))  # noqa: PLR2004 - two hundred and five
+        return total, end
+
+    def _decade(self, at: int) -> Value | None:
+        token = self._tokens[at]
+        then = at + 1 + (self._tokens[at + 1] in {"'", "\u2019"})
+        if not token.isdecimal() or len(token) not in {2, 4} or not token.endswith("0") or self._tokens[then] != "s":
+            return self._century(at)
+        year = float(token) if len(token) > 2 else 1900.0 + float(token)  # noqa: PLR2004 - two figures
+        keys = (("decade", year),)
+        return Value(at, then + 1, "date", keys, keys)
+
+    def _century(self, at: int) -> Value | None:
+        number = self._ordinal(at) or (self._figure_number(at, money=False) if self._tokens[at].isdecimal() else None)
+        if number is None or number.units != (("ordinal", 1.0),):
+            return None
+        end = number.end + (self._tokens[number.end] == "-")
+        if self._low[end] not in {"century", "centuries"}:
+            return None
+        keys = (("century", number.numbers[0]),)
+        return Value(at, end + 1, "date", keys, keys)
+
+    def _code(self, at: int) -> Value | None:
+        """Figures that are no number: versions, addresses, keys."""
+        token = self._tokens[at]
+        if not token[0].isdecimal():
+            return None
+        keys = ((f"code {token}", 0.0),)
+        return Value(at, at + 1, "code", keys, keys)
+
+
+# --- keys ------------------------------------------------------------------------------------------------------------
+
+_DAY_AND_MONTH = re.compile(r"0\d\.\d\d?|\d\d?\.0\d|\d\d?/\d\d?", re.ASCII)
+_FIRST_YEAR, _LAST_YEAR = 1000, 2999
+
+
+def _is_year(token: str) -> bool:
+    return len(token) == 4 and token.isdecimal() and _FIRST_YEAR <= int(token) <= _LAST_YEAR  # noqa: PLR2004 - four figures
+
+
+def _exact(number: float) -> float:
+    """A number without what reckoning in binary adds to it."""
+    return float(f"{number:.9g}")
+
+
+def _calendar(*dates: tuple[int, int, int]) -> list[tuple[int, int, int]]:
+    """Those of some (year, month, day) that can be dates, each once; 0 stands for what is not said."""
+    return [date for date in dict.fromkeys(dates) if date[1] <= 12 and date[2] <= 31 and any(date)]  # noqa: PLR2004
+
+
+def _scales(low: _Number, high: _Number) -> tuple[float, ...]:
+    """What the upper end's magnitude word may make of the lower one: in "5 to 10 million" both may be meant."""
+    if low.digits or not high.digits:
+        return (1.0,)
+    return next(((scale, 1.0) for scale in (1e12, 1e9, 1e6, 1e3) if high.numbers[0] >= scale), (1.0,))
+
+
+def _years(year: float) -> tuple[Key, ...]:
+    """What a year carries: itself as a number, its decade, its century."""
+    return ("year", year), ("raw", year), ("decade", year // 10 * 10), ("century", (year - 1) // 100 + 1)
+
+
+def _grown(total: float, part: float, word: str, *, first: bool) -> tuple[float, float] | None:
+    """A number in words with one more: thousands and the part below them; None if the word does not go on with it."""
+    number = SMALL.get(word, TENS.get(word))
+    if number is not None:
+        if 10 <= part <= 20 <= number:  # noqa: PLR2004 - nineteen ninety
+            return total, part * 100 + number
+        fits = first or (number and (total + part >= 100 and part % 100 == 0))  # noqa: PLR2004 - two hundred five
+        return (total, part + number) if fits or (0 < number < 10 and part % 10 == 0 and part % 100 >= 20) else None  # noqa: PLR2004
+    scale = 12.0 if word == "dozen" else MAGNITUDES.get(word, 0.0) if len(word) > 2 else 0.0  # noqa: PLR2004 - "five k"
+    if not scale or not (part or first):
+        return None
+    return (total, (part or 1.0) * scale) if scale <= 100 else (total + (part or 1.0) * scale, 0.0)  # noqa: PLR2004 - hundred
+
+
+def _date_value(start: int, end: int, dates: Sequence[tuple[int, int, int]]) -> Value:
+    asks: list[Key] = []
+    offers: list[Key] = []
+    both: tuple[Key, ...] = ()
+    for year, month, day in dates:
+        month_and_day, whole = 100.0 * month + day, 10000.0 * year + 100 * month + day
+        if year:
+            offers += _years(float(year))
+        if month:
+            offers += [("month", month), *((("month of a year", whole - day),) if year else (("any month", month),))]
+        if month and day:
+            offers += [("day", month_and_day), ("date", whole) if year else ("any day", month_and_day)]
+        if year and month:
+            asks.append(("date", whole) if day else ("month of a year", whole))
+            both = (("any day", month_and_day) if day else ("any month", month), ("year", year))
+        else:
+            asks.append(("year", year) if year else ("day", month_and_day) if day else ("month", month))
+    year, month, day = dates[0]
+    when = _exact(year + month / 13 + day / 500)  # in order, that is all
+    return Value(start, end, "date", tuple(asks), tuple(offers), (("when" if year else "when in a year", when),), both)
+
+
+def _clock_value(start: int, end: int, minutes: Sequence[float]) -> Value:
+    keys = tuple(("clock", minute) for minute in minutes)
+    return Value(start, end, "clock", keys, keys)
+
+
+def _number_value(start: int, number: _Number, tokens: Sequence[str]) -> Value:
+    numbers, units = number.numbers, number.units
+    raw: tuple[Key, ...] = tuple(("raw", one) for one in numbers)
+    bare: tuple[Key, ...] = tuple(("bare", one) for one in numbers)
+    if units == (("ordinal", 1.0),):
+        place = (("ordinal", numbers[0]),)
+        return Value(start, number.end, "ordinal", (*place, *bare), (*place, *raw), counts=number.counts)
+    measured = tuple((kind, _exact(one * factor)) for kind, factor in units for one in numbers)
+    if units:
+        family = "money" if units[0][0] in MONEY else units[0][0]
+        return Value(
+            start,
+            number.end,
+            family,
+            (*measured, *bare),
+            (*measured, *raw),
+            (*measured, *bare),
+            (),
+            number.bound,
+            number.digits,
+            number.counts,
+        )
+    if number.end == start + 1 and _is_year(tokens[start]):
+        years = _years(numbers[0])
+        return Value(start, number.end, "date", years[:2], (*years, *bare), (("when", numbers[0]),))
+    return Value(start, number.end, "", raw, (*raw, *bare), bare, (), number.bound, number.digits, number.counts)
+
+
+def is_close(claimed: Value, found: Value) -> bool:
+    """Whether evidence's ``found`` carries a number that the claim calls about, more or less than, or has rounded."""
+    if not (claimed.bound or claimed.digits):
+        return False
+    if claimed.bound in {"~", "<"} and found.upto is not None and _within(claimed, found, found.upto):
+        return True
+    return any(_near(claimed, amount, other) for amount, other in _comparable(claimed, found))
+
+
+def _comparable(one: Value, other: Value) -> Iterator[tuple[float, float]]:
+    """Pairs of readings in one unit; a bare number is read in the other's."""
+    for kind, amount in one.amounts:
+        for other_kind, other_amount in other.amounts:
+            if kind == other_kind:
+                yield amount, other_amount
+
+
+def _within(claimed: Value, low: Value, high: Value) -> bool:
+    below = any(other < amount for amount, other in _comparable(claimed, low))
+    return below and any(other > amount for amount, other in _comparable(claimed, high))
+
+
+def _near(claimed: Value, amount: float, other: float) -> bool:
+    off = other - amount
+    reach = _SOON if claimed.family == "date" else abs(amount)
+    if claimed.bound == ">":
+        return 0 <= off <= reach
+    if claimed.bound == "<":
+        return 0 <= -off <= reach / 2
+    if claimed.bound == "~":
+        return abs(off) <= CLOSE * abs(amount)
+    return amount != 0 and float(f"{other:.{claimed.digits - 1}e}") == amount

@@ -1,0 +1,53 @@
+"""Values in the evidence's writing, so that the encoder need not know two ways to write one number."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.grounding.wording import worded_as
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "expected"),
+    [
+        ("It has 1255573 votes.", "Each of its 1,255,573 votes counts.", "It has 1,255,573 votes."),
+        ("The meeting is on 2024-03-03.", "On 3 March 2024 they met.", "The meeting is on 3 March 2024."),
+        ("Sales were $1,500,000.", "Sales of $1.5 million.", "Sales were $1.5 million."),
+        ("The session starts at 15:00.", "From 3:00 PM on.", "The session starts at 3:00 PM."),
+        ("It lasted 14 days.", "It lasted two weeks.", "It lasted two weeks."),
+        ("It costs 20 dollars a month.", "$20 a month", "It costs $20 a month."),
+        ("Er kostet 1500,50 €.", "Er kostet 1.500,50 Euro.", "Er kostet 1.500,50 Euro."),
+        ("Two of them, 3 of us.", "2 here, three there", "2 of them, three of us."),
+    ],
+)
+def test_a_value_is_written_as_the_evidence_writes_it(claim, evidence, expected):
+    """Numbers, dates, times, amounts and units, wherever both mean the same."""
+    assert worded_as(claim, evidence) == expected
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence"),
+    [
+        ("It has 1255574 votes.", "Each of its 1,255,573 votes."),
+        ("The Pro plan is for 20 users.", "The Pro plan costs $20."),
+        ("It costs 20 dollars.", "It costs 20 euros."),
+        ("It was on 3 March.", "It was on 3 March 2024."),
+        ("It was on 3 March 2024.", "It was on 3 March."),
+        ("It has 20 rooms.", "It has 20 rooms, not twenty-one."),
+        ("No number.", "10 numbers."),
+        ("", "10"),
+        ("10", ""),
+    ],
+)
+def test_another_value_stays_as_it_is(claim, evidence):
+    """Other numbers, other units, and dates of which one says more."""
+    assert worded_as(claim, evidence) == claim
+
+
+@given(st.text(max_size=120), st.text(max_size=120))
+def test_any_text_can_be_worded(claim, evidence):
+    """Nothing raises, and beside itself a claim stays as it is."""
+    worded_as(claim, evidence)
+    assert worded_as(claim, claim) == claim
