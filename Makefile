@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DATA ?= data
 
-.PHONY: demo test lint bench-overhead bench-shortlist bench-accuracy clean
+.PHONY: demo test lint bench-overhead bench-shortlist bench-ablation bench-accuracy bench-speed model clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
@@ -37,8 +37,19 @@ bench-overhead: $(VENV)/.installed
 bench-shortlist: $(VENV)/.installed
 	$(BIN)/python benchmarks/shortlist.py --data $(DATA)
 
+bench-ablation: $(VENV)/.installed
+	$(BIN)/python benchmarks/ablation.py --data $(DATA) --out benchmarks/ABLATION.md
+
 bench-accuracy: $(VENV)/.installed
 	$(BIN)/python benchmarks/accuracy.py --data $(DATA) --out benchmarks/ACCURACY.md
+
+bench-speed: $(VENV)/.installed
+	$(BIN)/python benchmarks/speed.py --out benchmarks/SPEED.md
+
+# Trains a model again: MODEL=english|multilingual, PACKAGE=its unpacked wheel, DATA=public sets, WORK=a folder.
+model: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[training]'
+	$(BIN)/python training/recipe.py --model $(MODEL) --package $(PACKAGE) --data $(DATA) --work $(WORK) --out $(WORK)/model
 
 clean:
 	rm -rf $(VENV)

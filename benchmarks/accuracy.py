@@ -26,7 +26,8 @@ from minimal import FAMILIES, minimal_edits
 
 from proxy.app import embedded_scorer
 from proxy.calibrate import auc, balanced_accuracy, best_threshold, ece, interval, reliability
-from proxy.demo import CASES
+from proxy.calibrate.plot import Panel, Series, counts_of, svg
+from proxy.demo import CASES, FURTHER_CASES
 from proxy.grounding.types import CheckKind, GroundingContext, Source
 from proxy.guard.answer import AnswerPart
 from proxy.guard.assess import Assessor
@@ -226,6 +227,17 @@ async def table_of_sets(judge: Judge, folder: Path, most: int, only: str) -> tup
     return lines, pooled
 
 
+PLOT = "reliability.svg"
+
+
+def plotted(pooled: Scored) -> str:
+    """The reliability diagram, as the content of an SVG file."""
+    series = Series(
+        name="sets not trained on", bins=reliability(pooled.labels, pooled.scores), counts=counts_of(pooled.scores)
+    )
+    return svg([Panel(title=f"grounding: {len(pooled.labels)} rows", label="supported", after=series)])
+
+
 def calibration(pooled: Scored) -> list[str]:
     """Expected calibration error and the reliability table."""
     error = ece(pooled.labels, pooled.scores)
@@ -234,6 +246,8 @@ def calibration(pooled: Scored) -> list[str]:
         f"Expected calibration error over {', '.join(CALIBRATED)}, {len(pooled.labels)} rows together: "
         f"**{error:.3f}** "
         f"({low:.3f}–{high:.3f}); aim ≤ .08, a peer reports .15.",
+        "",
+        f"![Reliability]({PLOT})",
         "",
         "| mean score | share supported | rows |",
         "| --- | --- | --- |",
@@ -298,9 +312,9 @@ async def answers(judge: Judge, folder: Path, most: int) -> list[str]:
 
 
 async def documented(judge: Judge) -> list[str]:
-    """The examples of the Bedrock documentation at the default thresholds."""
+    """The examples of the vendors' documentation at the default thresholds."""
     lines = ["| answer | grounding | relevance | right |", "| --- | --- | --- | --- |"]
-    for case in CASES:
+    for case in (*CASES, *FURTHER_CASES):
         grounding = await judge(case.source, case.answer, CheckKind.GROUNDING, case.query)
         relevance = await judge(case.source, case.answer, CheckKind.RELEVANCE, case.query)
         right = (grounding >= THRESHOLD) == case.grounded and (relevance >= 0.5) == case.relevant
@@ -308,8 +322,8 @@ async def documented(judge: Judge) -> list[str]:
     return lines
 
 
-async def report(folder: Path, most: int, only: str) -> str:
-    """The page, or the parts and sets of it whose name holds ``only``."""
+async def report(folder: Path, most: int, only: str) -> tuple[str, str]:
+    """The page, or the parts and sets of it whose name holds ``only``; and the reliability diagram."""
     scorer = embedded_scorer(EmbeddedSettings(threads=2))
     await scorer.warm()
     try:
@@ -328,7 +342,8 @@ async def report(folder: Path, most: int, only: str) -> str:
             parts["Documented examples"] = await documented(judge)
     finally:
         await scorer.close()
-    return "\n\n".join(f"## {title}\n\n" + "\n".join(lines) for title, lines in parts.items()) + "\n"
+    page = "\n\n".join(f"## {title}\n\n" + "\n".join(lines) for title, lines in parts.items()) + "\n"
+    return page, plotted(pooled) if pooled.labels else ""
 
 
 def main() -> None:
@@ -339,13 +354,15 @@ def main() -> None:
     parser.add_argument("--only", default="", help="part of the name of a set or of a heading, in small letters")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    page = asyncio.run(report(args.data / "eval", args.rows, args.only))
+    page, plot = asyncio.run(report(args.data / "eval", args.rows, args.only))
     if args.out is None:
         print(page)
         return
     mark = "<!-- made by make bench-accuracy: everything below -->\n"
     before = args.out.read_text("utf-8").split(mark)[0] if args.out.exists() else ""
     args.out.write_text(f"{before}{mark}\n{page}", "utf-8")
+    if not args.only:
+        args.out.with_name(PLOT).write_text(plot, "utf-8")
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def minimal_edits(folder: Path, most: int, seed: int) -> Iterator[tuple[str, str
         if all(counts[family] >= cap[family] for family in FAMILIES):
             return
         parts = [document[start:end].strip() for start, end in segments(document)]
-        good = [part for part in parts if 8 <= len(part.split()) <= 32 and part.endswith(".") and part[0].isupper()]
+        good = [part for part in parts if _is_prose(part)]
         for text in rng.sample(good, min(4, len(good))):
             told = _paraphrase(text, rng)
             if told and counts["paraphrase"] < cap["paraphrase"]:
@@ -94,6 +94,14 @@ def minimal_edits(folder: Path, most: int, seed: int) -> Iterator[tuple[str, str
         yield "wrong row", source, wrong
         if rng.random() < 0.25:
             yield "paraphrase", source, right
+
+
+def _is_prose(part: str) -> bool:
+    """Whether a segment of a web page is a sentence: menus and headlines run into one have no meaning to edit."""
+    words = part.split()
+    small = sum(word[0].islower() for word in words)
+    plain = not re.search(r"[#|_<>{}\[\]]|https?:|www\.|[a-z][A-Z]|\(EX", part)
+    return 8 <= len(words) <= 32 and part.endswith(".") and part[0].isupper() and plain and 2 * small > len(words)
 
 
 def _rows(folder: Path, file: str) -> Iterator[dict[str, str]]:

@@ -94,6 +94,47 @@ CASES = (
     ),
 )
 
+FRAIS = (
+    "Les frais de transaction d'un compte courant sont de 1 % pour les virements nationaux et de 10 % pour les "
+    "virements internationaux. L'ouverture d'un compte d'épargne est sans frais."
+)
+TITANIC = (
+    "Titanic is a 1997 American epic romantic disaster movie. It was directed, written, and co-produced by James "
+    "Cameron. The movie is about the 1912 sinking of the RMS Titanic. It starred Kate Winslet and Leonardo DiCaprio. "
+    "The movie was released in 1997 and received positive critical reviews. It won 11 Academy Awards.\n"
+    'James Cameron\'s "Titanic" is an epic, action-packed romance set against the ill-fated maiden voyage of the '
+    "R.M.S. Titanic, which ultimately carried over 1,500 people to their death in the ice cold waters of the North "
+    "Atlantic in the early hours of April 15, 1912."
+)
+_BOTH_CHARGES = (
+    "Les frais de transaction d'un compte courant sont de 1 % pour les virements nationaux et de 10 % pour les "
+    "virements internationaux."
+)
+FURTHER_CASES = (
+    *_quadrants(
+        FRAIS,
+        "Quels sont les frais de transaction d'un compte courant ?",
+        (
+            _BOTH_CHARGES,
+            "Il n'y a pas de frais de transaction pour un compte courant.",
+            "L'ouverture d'un compte d'épargne est gratuite.",
+            "L'ouverture d'un compte d'épargne coûte 50 euros.",
+        ),
+    ),
+    *_quadrants(
+        TITANIC,
+        "Who directed Titanic, and when was it released?",
+        (
+            "Titanic was directed by James Cameron. It was released in 1997.",
+            "Titanic was directed by James Cameron. It was released in 1996.",
+            "The movie won 11 Academy Awards.",
+            "The movie won three Oscars for its music.",
+        ),
+    ),
+)
+"""The same in French, and the facts of Google's check grounding page: not shown by the demo, judged by tests and
+benchmarks."""
+
 
 def chat_body(case: Case) -> dict[str, Any]:
     """The chat request of a case: a tagged prompt, as an application would send it."""

@@ -9,11 +9,10 @@ and distance from fp32, so that the choice of ``SHIPPED`` can be made again for 
 the fp32 scores, worked out by PyTorch, of the synthetic pairs in ``golden_pairs.py``: the tests hold the shipped model
 to them. The same inputs give the same files.
 
-A checkpoint is a folder of model.safetensors, config.json and tokenizer.json. Its keys: ``enc.*`` (a BertModel without
-pooler), ``pool.*`` and ``heads.*``; logits = heads(tanh(pool(what train.py's CrossEncoder reads))), 0 grounding, 1
-relevance. ``--data`` is a folder
-of gzip JSONL with premise and hypothesis, or question and answer. Static quantisation is calibrated on it, so it must
-be training data, never what a figure is quoted from.
+A checkpoint is a folder of model.safetensors, config.json and tokenizer.json. Its keys: ``enc.*`` (a BertModel
+without pooler), ``pool.*`` and ``heads.*``; logits = heads(tanh(pool(network.read(...)))), 0 grounding, 1 relevance.
+``--data`` is a folder of gzip JSONL with premise and hypothesis, or question and answer. Static quantisation is
+calibrated on it, so it must be training data, never what a figure is quoted from.
 """
 
 from __future__ import annotations
@@ -34,6 +33,7 @@ import numpy as np
 import openvino as ov
 import torch
 from golden_pairs import golden_pairs
+from network import PARTS, SEGMENTS, read
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import nn
@@ -97,7 +97,7 @@ class Encoder(nn.Module):
         shape = size, config["intermediate_size"], config["num_attention_heads"], epsilon
         layers = nn.ModuleList(Layer(*shape) for _ in range(config["num_hidden_layers"]))
         self.encoder = nn.ModuleDict({"layer": layers})
-        self.whole = _reads_segments(config)
+        self.pooling = str(config.get("pair_pooling", "cls"))
 
     def forward(self, input_ids: torch.Tensor, mask: torch.Tensor, token_type_ids: torch.Tensor) -> torch.Tensor:
         """The last hidden states, of shape (pairs, tokens, hidden), or that of [CLS] alone."""
@@ -108,11 +108,7 @@ class Encoder(nn.Module):
         bias = (mask[:, None, None, :].float() - 1) * 1e9
         for layer in layers[:-1]:
             hidden = layer(hidden, bias, hidden)
-        return layers[-1](hidden, bias, hidden if self.whole else hidden[:, :1])
-
-
-def _reads_segments(config: dict[str, Any]) -> bool:
-    return bool(config.get("pair_pooling") == "segments")
+        return layers[-1](hidden, bias, hidden if self.pooling == SEGMENTS else hidden[:, :1])
 
 
 class CrossEncoder(nn.Module):
@@ -124,20 +120,13 @@ class CrossEncoder(nn.Module):
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__()
         self.enc = Encoder(config)
-        parts = 5 if _reads_segments(config) else 1
-        self.pool = nn.Linear(parts * config["hidden_size"], config["hidden_size"])
+        self.pool = nn.Linear(PARTS[self.enc.pooling] * config["hidden_size"], config["hidden_size"])
         self.heads = nn.Linear(config["hidden_size"], 2)
 
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor) -> Any:
         """Judge a padded batch."""
         hidden = self.enc(input_ids, attention_mask, token_type_ids)
-        read = hidden[:, 0]
-        if self.enc.whole:
-            second = (token_type_ids * attention_mask)[:, :, None].float()
-            first = attention_mask[:, :, None].float() - second
-            one, other = ((hidden * part).sum(1) / part.sum(1) for part in (first, second))
-            read = torch.cat([read, one, other, (one - other).abs(), one * other], 1)
-        return self.heads(torch.tanh(self.pool(read)))
+        return self.heads(torch.tanh(self.pool(read(hidden, token_type_ids, attention_mask, self.enc.pooling))))
 
 
 def load_checkpoint(folder: Path) -> CrossEncoder:
@@ -274,12 +263,12 @@ def quantise(model: ov.Model, tokenizer: PairTokenizer, calibration: Sequence[Te
 
 
 def compile_file(path: Path, hint: str) -> ov.CompiledModel:
-    """Compile as the proxy does: one thread, one stream, the precision said."""
+    """Compile as the proxy does, but for int8 weights at fp32: those with dynamic 8-bit activations, for comparison."""
     options = {
         "INFERENCE_PRECISION_HINT": hint,
         "INFERENCE_NUM_THREADS": 1,
         "NUM_STREAMS": 1,
-        "DYNAMIC_QUANTIZATION_GROUP_SIZE": 32,
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE": 32 if hint == "f32" else 0,
     }
     return ov.Core().compile_model(path, "CPU", options)
 

@@ -2,9 +2,9 @@
 
     python training/mix.py --data DIR --tokenizer FILE --out DIR [--recipe english] [--seed 1]
 
-``DIR`` holds ``train/`` and ``eval/``; nothing that stands in a file of ``eval/`` is kept. Writes ``mix.npz`` (token
-ids of all pairs end to end, their lengths, labels, heads, the ids of the three special tokens) and ``mix.json`` (rows
-and positives per source). The same seed gives the same bytes.
+``DIR`` holds ``train/`` and ``eval/``; no row whose premise or context shares a sentence with one of ``eval/`` is
+kept. Writes ``mix.npz`` (token ids of all pairs end to end, their lengths, labels, heads, the ids of the three
+special tokens) and ``mix.json`` (rows and positives per source). The same seed gives the same bytes.
 """
 
 from __future__ import annotations
@@ -376,9 +376,10 @@ def main() -> None:
     random.Random(args.seed).shuffle(made)
     write(args.out / "mix", [each for each in made if not held_out(each.group, args.seed)], args.tokenizer)
     kept = list(dict.fromkeys(each for each in made if held_out(each.group, args.seed)))
-    with (args.out / "held_out.jsonl").open("w", encoding="utf-8") as file:
-        for each in kept:
-            file.write(json.dumps({name: getattr(each, name) for name in Example.__slots__}, ensure_ascii=False) + "\n")
+    rows = [{name: getattr(each, name) for name in Example.__slots__} for each in kept]
+    unfinished = args.out / "held_out.tmp"
+    unfinished.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    unfinished.replace(args.out / "held_out.jsonl")  # last, and whole or not at all: it says that all is there
 
 
 def write(path: Path, made: list[Example], tokenizer: Path) -> None:

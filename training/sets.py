@@ -142,6 +142,7 @@ class Recipe:
 
 
 RECIPES = {
+    "english-first": Recipe(tuple(one for one in FIRST if one.langs == ("en",)), contexts=0, parallel=0),
     "english": Recipe(TRAINED, contexts=5_000, parallel=45_000),
     "multilingual-first": Recipe(FIRST, contexts=0, parallel=0),
     "multilingual": Recipe(MULTILINGUAL, contexts=600, parallel=6_000),

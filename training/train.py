@@ -1,6 +1,7 @@
 """Train the two-head cross-encoder on a mix.
 
-    python training/train.py --base DIR --mix DIR/mix.npz --out DIR [--minutes 70] [--seed 1] [--int8]
+    python training/train.py --base DIR --mix DIR/mix.npz --out DIR [--init DIR] [--minutes 70] [--lr 1.2e-4]
+        [--head-lr 8] [--pooling segments] [--seed 1] [--int8]
 
 ``--base`` holds the encoder (``model.safetensors``, ``config.json``); ``--init`` goes on from a checkpoint of this
 script instead. Killed, it goes on from its last checkpoint (one every few minutes) when started again with the same
@@ -15,9 +16,11 @@ Word embeddings stay as they are: they know more words than the mix holds, and h
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import math
 import os
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +36,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.nn.utils import parametrize
 from transformers import AutoConfig, AutoModel
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from network import PARTS, read
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -41,38 +48,30 @@ POOL = 96
 """Batches whose pairs are sorted by length together: little padding, and still a random order."""
 
 SAVE_SECONDS = 240
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""Of glibc's malloc.h."""
+
 WARM_UP = 0.05
 LEVELS = 128
 SMALLEST = 1e-8
 
 
 class CrossEncoder(nn.Module):
-    """``[CLS] premise [SEP] hypothesis [SEP]`` to two logits: grounding, relevance.
-
-    Read from [CLS]; or, with ``pooling`` "segments", from it, the mean of either text's tokens, their difference and
-    their product (as Reimers and Gurevych 2019 compare two embeddings): an encoder that has only embedded texts so far
-    has nothing in [CLS], but these mean something from the first step.
-    """
+    """``[CLS] premise [SEP] hypothesis [SEP]`` to two logits: grounding, relevance."""
 
     def __init__(self, folder: Path, pooling: str) -> None:
         super().__init__()
         config = AutoConfig.from_pretrained(folder, attention_probs_dropout_prob=0.0, hidden_dropout_prob=0.0)
         config.pair_pooling = pooling
         self.enc = AutoModel.from_config(config, add_pooling_layer=False, attn_implementation="eager")
-        self.pool = nn.Linear(config.hidden_size * (5 if pooling == "segments" else 1), config.hidden_size)
+        self.pool = nn.Linear(config.hidden_size * PARTS[pooling], config.hidden_size)
         self.heads = nn.Linear(config.hidden_size, 2)
 
     def forward(self, **inputs: torch.Tensor) -> torch.Tensor:
         """Logits, shape (batch, 2)."""
         hidden = self.enc(**inputs).last_hidden_state
-        if self.enc.config.pair_pooling == "segments":
-            second = (inputs["token_type_ids"] * inputs["attention_mask"])[:, :, None].to(hidden.dtype)
-            first = inputs["attention_mask"][:, :, None].to(hidden.dtype) - second
-            one, other = ((hidden * part).sum(1) / part.sum(1) for part in (first, second))
-            read = torch.cat([hidden[:, 0], one, other, (one - other).abs(), one * other], 1)
-        else:
-            read = hidden[:, 0]
-        return self.heads(torch.tanh(self.pool(read)))
+        seen = read(hidden, inputs["token_type_ids"], inputs["attention_mask"], self.enc.config.pair_pooling)
+        return self.heads(torch.tanh(self.pool(seen)))
 
 
 class Rounded(nn.Module):
@@ -91,13 +90,14 @@ class Rounded(nn.Module):
 
 
 def rounded(model: CrossEncoder) -> None:
-    """Train all matrices as they will be stored; the embeddings, which are not trained, are rounded once."""
+    """Train all matrices as they will be stored; the embeddings are rounded once and trained no more."""
     for module in model.modules():
         if isinstance(module, nn.Linear):
             parametrize.register_parametrization(module, "weight", Rounded())
         elif isinstance(module, nn.Embedding):
             with torch.no_grad():
                 module.weight.copy_(Rounded()(module.weight))
+            module.weight.requires_grad_(False)  # noqa: FBT003 - torch's own signature
 
 
 @dataclass(slots=True)
@@ -162,6 +162,8 @@ def start(args: argparse.Namespace) -> CrossEncoder:
     model = CrossEncoder(args.base, args.pooling)
     if args.init:
         weights = {name: value.float() for name, value in load_file(args.init / "model.safetensors").items()}
+        missing = model.pool.in_features - weights["pool.weight"].shape[1]
+        weights["pool.weight"] = nn.functional.pad(weights["pool.weight"], (0, missing))  # it read [CLS] alone before
         model.load_state_dict(weights)
         return model
     weights = load_file(args.base / "model.safetensors")
@@ -172,8 +174,19 @@ def start(args: argparse.Namespace) -> CrossEncoder:
     return model
 
 
+def keep_memory() -> None:
+    """Have glibc keep freed memory: handing every batch's tensors back and forth can cost half of the time."""
+    try:
+        mallopt = ctypes.CDLL("libc.so.6").mallopt
+    except (OSError, AttributeError):
+        return  # another C library
+    for option in (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD):
+        mallopt(option, 2**31 - 1)
+
+
 def train(args: argparse.Namespace) -> None:
     """One pass, or as much of it as fits into the minutes."""
+    keep_memory()
     torch.manual_seed(args.seed)
     model = start(args)
     if args.int8:
@@ -260,8 +273,9 @@ def save(out: Path, model: CrossEncoder) -> None:
             parametrize.remove_parametrizations(module, "weight", leave_parametrized=True)
     out.mkdir(parents=True, exist_ok=True)
     weights = {name: value.detach().contiguous() for name, value in model.state_dict().items()}
-    save_file(weights, out / "model.safetensors")
     model.enc.config.to_json_file(out / "config.json")
+    save_file(weights, out / "model.tmp")
+    (out / "model.tmp").replace(out / "model.safetensors")  # whole or not at all
 
 
 def main() -> None:
@@ -274,7 +288,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=math.inf)
     parser.add_argument("--lr", type=float, default=1.5e-4)
     parser.add_argument("--head-lr", type=float, default=1.0, help="times --lr, for the heads")
-    parser.add_argument("--pooling", choices=["cls", "segments"], default="cls")
+    parser.add_argument("--pooling", choices=PARTS, default="segments")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--int8", action="store_true")
     args = parser.parse_args()

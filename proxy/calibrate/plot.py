@@ -54,12 +54,17 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One diagram: scores before and after, and what a true label means (``supported``)."""
+    """One diagram: scores after calibration, those before it if given, what a true label means (``supported``)."""
 
     title: str
     label: str
-    before: Series
     after: Series
+    before: Series | None = None
+
+    @property
+    def shown(self) -> list[tuple[str, Series]]:
+        """What is drawn, each with the name of its style."""
+        return [(name, each) for name, each in (("before", self.before), ("after", self.after)) if each is not None]
 
 
 def svg(panels: Sequence[Panel]) -> str:
@@ -80,13 +85,13 @@ def _panel(panel: Panel) -> Iterator[str]:
     yield _text(_LEFT, 26, panel.title, "title")
     yield from _legend(panel)
     yield from _grid(panel)
-    for name, series in (("before", panel.before), ("after", panel.after)):
+    for name, series in panel.shown:
         yield from _curve(name, series, panel.label)
     yield from _histogram(panel)
 
 
 def _legend(panel: Panel) -> Iterator[str]:
-    for name, series, y in (("before", panel.before, 50), ("after", panel.after, 70)):
+    for (name, series), y in zip(panel.shown, (50, 70), strict=False):
         yield f'<path class="{name}{_DASHED[name]}" d="M{_LEFT} {y - 4}h28"/>'
         yield f'<circle class="{name}" cx="{_LEFT + 14}" cy="{y - 4}" r="4"/>'
         yield _text(_LEFT + 36, y, series.name, "key")
@@ -115,13 +120,13 @@ def _curve(name: str, series: Series, label: str) -> Iterator[str]:
 
 
 def _histogram(panel: Panel) -> Iterator[str]:
-    most = max(1, *panel.before.counts, *panel.after.counts)
+    most = max(1, *(count for _, series in panel.shown for count in series.counts))
     floor = _HEIGHT - _BOTTOM
     yield f'<path class="grid" d="M{_x(0)} {floor}h{_SIDE}M{_x(0)} {floor - _BARS}h{_SIDE}"/>'
     yield _text(_LEFT - 8, floor + 4, "0", "end")
     yield _text(_LEFT - 8, floor - _BARS + 4, str(most), "end")
-    for name, series, place in (("before", panel.before, 0.12), ("after", panel.after, 0.5)):
-        yield from _bars(name, series.counts, place, _BARS / most)
+    for name, series in panel.shown:
+        yield from _bars(name, series.counts, 0.12 if name == "before" else 0.5, _BARS / most)
 
 
 def _bars(name: str, counts: Sequence[int], place: float, scale: float) -> Iterator[str]:

@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proxy.grounding.asked import Asked
-from proxy.grounding.cutting import LOOKAHEAD, MAX_CLAIM_CHARS, Segmenter, segments
-from proxy.grounding.kinds import is_assent, kind_for, kind_of
+from proxy.grounding.cutting import Segmenter, segments
+from proxy.grounding.kinds import is_assent, kind_for
 from proxy.grounding.reading import Earlier, hypothesis, is_fragment, statement
 from proxy.grounding.types import Claim, ClaimKind
 
@@ -24,14 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
-    "LOOKAHEAD",
-    "MAX_CLAIM_CHARS",
     "ClaimReader",
-    "Segmenter",
     "hypothesis",
     "is_fragment",
-    "kind_of",
-    "make_claim",
     "segments",
     "settled",
     "split_claims",
@@ -113,12 +108,8 @@ def settled(claims: Sequence[Claim], *, query: str | None) -> tuple[Claim, ...]:
     )
 
 
-def make_claim(index: int, start: int, segment: str, *, query: str | None) -> Claim | None:
-    """The claim in one segment that begins at ``start``, without context; None when the segment is only marks."""
-    return _claim(index, start, segment, Asked(query))
-
-
 def _claim(index: int, start: int, segment: str, asked: Asked) -> Claim | None:
+    """The claim in one segment that begins at ``start``, without context; None when the segment is only marks."""
     text = segment.strip()
     if not any(map(_says_something, text)):
         return None

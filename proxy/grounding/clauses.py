@@ -5,9 +5,11 @@ Rules of this file
   neighbour's, a row of a table, a cell with its row's label and its column's header.
 - A clause inherits what it leaves out: the names before a pronoun, the heading above it, the words that the part before
   it has in that place ("Ann was born in 1950 and Bo in 1960").
+- A negation reaches the words after it; those before it where it stands last, as in German and Dutch, or is the ending
+  of a Japanese verb.
 - Words are folded and stemmed; a value stands among them as "#" and its number, so that 1.5k and 1,500 are one word.
 - Names are told by capitals, where a language writes only names so.
-- Work is linear in the text: what is looked at again is a segment, and those are short (``claims.segments``).
+- Work is linear in the text: what is looked at again is a segment, and those are short (``cutting.segments``).
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from proxy.grounding.claims import segments
+from proxy.grounding.cutting import MAX_CLAIM_CHARS, is_rule, segments
+from proxy.grounding.labels import cells_of
+from proxy.grounding.numerals import MONTHS
 from proxy.grounding.values import TOKEN, Value, values_in
 from proxy.grounding.words import terms as folded_terms
 from proxy.grounding.words import visible
@@ -178,6 +182,18 @@ _DENIALS = frozenset(
 _NO_DENIAL_BEFORE = frozenset(
     "only just merely less more fewer later longer doubt least earlier . until unless to".split()
 )
+_LATE_DENIALS = frozenset("nicht nie niemals niet nooit".split())
+"""Denials that may stand behind what they deny."""
+_ENDS_CLAUSE = frozenset(", ; . ! und aber en maar".split())
+_JAPANESE_DENIAL = re.compile(
+    r"(?<![少危切])(?<!(?:れば|いと|きゃ|ねば)(?:なり|なら|いけ))(?<!くては(?:なり|なら|いけ))(?<!かもしれ|かも知れ)"
+    r"(?<!過ぎ|すぎ)(?<!他なら)"
+    r"(?:ませんでした|ません|なかったです|なかった|ないです|ない)$"
+)
+_JAPANESE_DENIALS = re.compile("ません|ない|なく|なかっ|[外無不非未禁除ず]")
+_HIRAGANA = re.compile(r"[\u3040-\u309f]")
+_LATE = "not"
+"""Stands among the denied terms of a clause with a denial that may stand behind: two with one may mean the same."""
 _DENYING_STEMS = frozenset(stems("failed refused declined unable ceased stopped"))
 
 RELATIONS = {
@@ -249,18 +265,18 @@ def _without_apostrophe(word: str) -> str:
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
-_MONTH = re.compile(r"\s*(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])", re.IGNORECASE)
+_MONTH = re.compile(rf"\s*(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
 _MARKER = re.compile(rf"\s*(?:[-*+•\u2013>#]+\s+)*(?:\d{{1,3}}[.)]\s+(?!{_MONTH.pattern}))?", re.IGNORECASE)
 _DAY = re.compile(r"(?<!\d)\d\d?\.\s*$")
 _SHORT = 8
 _CITATION = re.compile(r"\[\^?\d{1,3}(?:\s*[,\u2013-]\s*\d{1,3})*\]")
-_RULE = re.compile(r"[\s|:+=-]*")
-_CELL = re.compile(r"[|\t]")
 _ENDS = (".", "!", "?", "。", ";", ",")
 _HEADING = 6
 _FIGURE = frozenset("0123456789")
 _LATIN = "\u0250"
 _SCOPE = 2
+_LONGEST_ENDING = 16
+_ALTERNATIVES = frozenset("oder of".split())
 
 
 class _Item(NamedTuple):
@@ -274,12 +290,13 @@ class _Item(NamedTuple):
 
 
 def facts_of(text: str) -> Facts:
-    """What a text states, ready to be compared. Linear in the text; any text will do."""
+    """What a text states, ready to be compared. Linear in the text, as no segment is long; any text will do."""
     reader = _Reader()
     text = visible(text)
     begin = 0
     for start, end in segments(text):
-        if _DAY.search(text, max(start, end - _SHORT), end) and _MONTH.match(text, end):
+        day = end - begin <= MAX_CLAIM_CHARS and _DAY.search(text, max(start, end - _SHORT), end)
+        if day and _MONTH.match(text, end):
             continue  # "3. März" is no end of a sentence
         first = begin == 0 or "\n" in text[begin - 1] + text[begin]
         reader.read(text[begin:end], at_line_start=first)
@@ -287,7 +304,8 @@ def facts_of(text: str) -> Facts:
     return reader.facts()
 
 
-def _items(text: str) -> list[_Item]:
+def _items(text: str) -> tuple[list[_Item], list[str]]:
+    """The content words and values of a sentence, and the function words and marks after the last."""
     tokens = TOKEN.findall(text)
     values = {value.start: value for value in values_in(tokens)}
     items: list[_Item] = []
@@ -302,7 +320,7 @@ def _items(text: str) -> list[_Item]:
         else:
             gap.append(token.lower())
         at = value.end if value else at + 1
-    return items
+    return items, gap
 
 
 def label(value: Value) -> str:
@@ -382,14 +400,14 @@ class _Reader:
             segment = segment[mark.end() :]
         if "[" in segment:
             segment = _CITATION.sub(" ", segment)
-        cells = _CELL.split(segment.strip("|"))
+        cells = cells_of(segment) if "|" in segment else segment.split("\t")
         self._sentence += 1
         if len(cells) > 1 and (segment[:1] == "|" or len(cells) > 2):  # noqa: PLR2004 - one mark inside is no row
-            if not _RULE.fullmatch(segment):
-                self._row([_items(cell.strip()) for cell in cells])
+            if not is_rule(segment):
+                self._row([_items(cell)[0] for cell in cells])
             return
         self._header = []
-        items = _items(segment)
+        items, tail = _items(segment)
         if not items:
             return
         if (
@@ -399,14 +417,14 @@ class _Reader:
             and not any(item.value for item in items)
         ):
             self._heading, self._subject = tuple(item.term for item in items), ()
-        self._add(items, _parts(items), respectively="respectively" in segment)
+        self._add(items, _parts(items), tail, respectively="respectively" in segment)
 
     def _row(self, cells: list[list[_Item]]) -> None:
         """A row, and each of its cells with its column's header and its row's label: each is a statement."""
         items = [item for cell in cells for item in cell]
         if not items:
             return
-        self._add(items, [(0, len(items))])
+        self._add(items, [(0, len(items))], [])
         if not self._header:
             self._header = [tuple(item.term for item in cell[:_INHERITED]) for cell in cells]
             return
@@ -427,12 +445,14 @@ class _Reader:
                 )
             )
 
-    def _add(self, items: list[_Item], parts: Sequence[tuple[int, int]], *, respectively: bool = False) -> None:
+    def _add(
+        self, items: list[_Item], parts: Sequence[tuple[int, int]], tail: list[str], *, respectively: bool = False
+    ) -> None:
         """Add the words of a sentence and its clauses."""
         base = len(self._items)
         names = {start: _name(items, start, end) for start, end in _runs(items, _JOINTS)}
         self._note(items, names)
-        denied = _denied(items)
+        denied = [*_denied(items), *_denied_behind(items, tail)]
         alike = [_pairs(items[slice(*one)], items[slice(*other)]) for one, other in pairwise(parts)]
         parallel = [any(alike[max(0, at - 1) : at + 1]) for at in range(len(parts))]
         first = items[slice(*parts[0])]
@@ -449,7 +469,9 @@ class _Reader:
                     terms=frozenset((*(item.term for item in own), *inherited, *self._heading)),
                     names=tuple(name for at, name in names.items() if start <= at < end),
                     values=tuple(item.value for item in own if item.value),
-                    denied=frozenset(items[at].term for at in denied if start <= at < end),
+                    denied=frozenset(
+                        (*(items[at].term for at in denied if start <= at < end), *_late(items[start : end + 1], tail))
+                    ),
                     relations=frozenset((word, item.term) for item in own for word in item.gap if word in RELATIONS),
                     parallel=like,
                 )
@@ -560,6 +582,9 @@ def _denied(items: Sequence[_Item]) -> list[int]:
         for place, word in enumerate(item.gap):
             if word in _DENIALS or word.endswith(("n't", "n\u2019t")):
                 following = item.gap[place + 1] if place + 1 < len(item.gap) else item.token.lower()
+                if word in _LATE_DENIALS and following in _ENDS_CLAUSE:
+                    found += [at - 1] if at and item.gap[max(0, place - 1)] not in _ALTERNATIVES else []
+                    continue
                 scope = 0 if following in _NO_DENIAL_BEFORE else _SCOPE
             elif word in _ENDS_DENIAL:
                 found = found[: len(found) - _SCOPE + scope] if word in {"until", "unless"} else found
@@ -572,18 +597,45 @@ def _denied(items: Sequence[_Item]) -> list[int]:
     return found
 
 
+def _denied_behind(items: Sequence[_Item], tail: Sequence[str]) -> list[int]:
+    """Places of the words that a negation at the end of a sentence reaches, back to the last mark or conjunction."""
+    words = [word for word in tail if word.isalpha()]
+    marks = [word for word in tail if not word.isalpha()]
+    if "?" in marks:
+        return []
+    place = len(items) - 1
+    if words and words[-1] in _LATE_DENIALS:
+        if words[-2:-1] and words[-2] in _ALTERNATIVES:
+            return []
+    else:
+        ending = _JAPANESE_DENIAL.search("".join(item.token for item in items[-_LONGEST_ENDING:]))
+        if not ending or words:
+            return []
+        place -= len(ending.group())
+        while place > 0 and _HIRAGANA.fullmatch(items[place].token) and not items[place].gap:
+            place -= 1
+    joined = place > 0 and _CUTS.isdisjoint(items[place].gap) and "," not in items[place].gap
+    return [place - 1, place] if joined else [place]
+
+
+def _late(items: Sequence[_Item], tail: Sequence[str]) -> list[str]:
+    """The sign of a denial that may stand behind what it denies, if a clause has one."""
+    late = not _LATE_DENIALS.isdisjoint(tail) or any(not _LATE_DENIALS.isdisjoint(item.gap) for item in items)
+    return [_LATE] if late or _JAPANESE_DENIALS.search("".join(item.token for item in items)) else []
+
+
 def _parts(items: Sequence[_Item]) -> list[tuple[int, int]]:
     """A sentence cut where each part has a value or a pair of names of its own: at conjunctions, then at commas."""
-    rough = _cut(items, (0, len(items)), _CUTS)
-    return [part for span in rough for part in _cut(items, span, frozenset(","))]
+    inside = _in_parentheses(items)
+    rough = _cut(items, (0, len(items)), _CUTS, inside)
+    return [part for span in rough for part in _cut(items, span, frozenset(","), inside)]
 
 
-def _cut(items: Sequence[_Item], span: tuple[int, int], marks: frozenset[str]) -> list[tuple[int, int]]:
+def _cut(
+    items: Sequence[_Item], span: tuple[int, int], marks: frozenset[str], inside: Sequence[bool]
+) -> list[tuple[int, int]]:
     start, end = span
     places = [at for at in range(start + 1, end) if items[at].gap and not marks.isdisjoint(items[at].gap)]
-    if not places:
-        return [span]
-    inside = _in_parentheses(items)
     places = [at for at in places if not inside[at]]
     parts: list[tuple[int, int]] = []
     for begin, finish in zip([start, *places], [*places, end], strict=True):

@@ -5,8 +5,8 @@ Rules of this file
 - A boundary depends only on the text before it and on at most ``LOOKAHEAD`` characters after it, so that a stream
   and a whole answer are cut alike. A forced cut, where a segment has no boundary within ``reach``, depends on those
   characters and as many after them; it counts characters, never time or chunks.
-- A table row is never cut at a full stop, and a table's first row keeps the rule line under it: only that line tells
-  that the row is a header.
+- A table row that opens with a bar is cut at no full stop, and a table's first row keeps the rule line under it: only
+  that line tells that the row is a header.
 """
 
 # The punctuation of many scripts is the subject of this file.
@@ -45,8 +45,11 @@ _SOFT_BREAKS = re.compile(r"[;,:，、；：]\s|[，、；：]|\s")
 _QUOTE_ENDS = "」』"
 _READS_ON_AFTER_QUOTE = re.compile(r"と|って|を|の|が|は|に|も|で|など|だ|、")
 _RULE = re.compile(r"(?=.*-)(?=.*(?:\||--))[|:\- \t]+")
-_LIST_MARK = re.compile(r"\s*(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})$")
-_BLOCK_START = re.compile(r"[ \t]*(?:[-*+•–]\s|\d{1,3}[.)]\s|#{1,6}\s|\||```|~~~|>|\n|$)")
+LIST_MARK = r"(?:[-*+•–]|\d{1,3}[.)]|(?:[A-Za-z]|[ivxIVX]{2,4})\))\s"
+"""What opens a list item. A letter with a full stop may be a name's: "A. Smith"."""
+
+_NUMBERED = re.compile(r"\s*(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})$")
+_BLOCK_START = re.compile(rf"[ \t]*(?:{LIST_MARK}|#{{1,6}}\s|\||```|~~~|>|\n|$)")
 _LONG_WORD = re.compile(r"[^\W\d_]{4}$")
 _RUN_ON = re.compile(r"[a-z]{3}$")
 _SENTENCE_OPENS = re.compile(r"[A-Z][a-z]*\s")
@@ -257,7 +260,7 @@ def _in_dotted(before: str, after: str) -> bool:
 
 def _full_stop_ends(before: str, rest: str) -> bool:
     line = before[before.rfind("\n") + 1 :]
-    if _LIST_MARK.match(line):
+    if _NUMBERED.match(line):
         return False  # "1." opens a list item
     before = before[-_LONGEST_ABBREVIATION:]
     if rest[:1].isdigit() and _BEFORE_NUMBER.search(before):

@@ -1,8 +1,8 @@
 """What a sentence is: an assertion, or one of the few things that assert nothing.
 
-A kind depends on the sentence's own text and on the request (the query), never on later text. Typing is conservative:
-whatever is not wholly a courtesy, a question back, an abstention or a label, from closed lists in the user's language,
-is an assertion and is judged. What such a sentence names besides, the query must name too.
+A kind depends on the sentence's own text and on the request (the query); where it stands may yet make it an assertion
+(``reading``). Typing is conservative: whatever is not wholly a courtesy, a question back, an abstention or a label, by
+the closed lists of one language, is an assertion and is judged. What it names besides, the query must name too.
 """
 
 # Other scripts' punctuation.
@@ -13,13 +13,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from proxy.grounding.asked import Asked, normal
+from proxy.grounding.asked import Asked
 from proxy.grounding.labels import is_label
-from proxy.grounding.phrases import ENGLISH, languages_for, manners_for
+from proxy.grounding.phrases import languages_for, manners_for
 from proxy.grounding.phrases.english_clauses import TRADE, abstains, asks_back
 from proxy.grounding.phrases.grammar import DOCUMENTS, topics_of
 from proxy.grounding.types import ClaimKind
-from proxy.grounding.words import terms
+from proxy.grounding.words import normal, terms
 
 if TYPE_CHECKING:
     from proxy.grounding.phrases.grammar import Language, Manners, Topics
@@ -55,7 +55,7 @@ def kind_for(text: str, asked: Asked) -> ClaimKind:
         return ClaimKind.ASSERTION
     manners = _courteous(plain) if words <= _MAX_COURTESY_WORDS else None
     if manners is not None:
-        answers = _assents(plain, manners) and _may_mean_yes(asked, manners)
+        answers = _assents(plain, manners) and _may_mean_yes(asked)
         return ClaimKind.ASSERTION if answers else ClaimKind.COURTESY
     if is_label(text, asked):
         return ClaimKind.HEADING
@@ -86,10 +86,8 @@ def _assents(text: str, manners: Manners) -> bool:
     return manners.courtesies.fullmatch(text) is None
 
 
-def _may_mean_yes(asked: Asked, manners: Manners) -> bool:
-    """Whether yes could answer the query: in English by its verbs, elsewhere by not asking what, how or when."""
-    if manners is ENGLISH and (asked.blank or asked.in_english):
-        return asked.yes_or_no
+def _may_mean_yes(asked: Asked) -> bool:
+    """Whether yes could answer the query: whatever does not plainly ask what, how or when, and nothing else."""
     return not asked.blank and (asked.compound or not asked.opens)
 
 

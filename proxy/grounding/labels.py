@@ -3,15 +3,16 @@
 A line is a label when all of this holds, else it is a claim like any other:
 
 - It is marked as one: a Markdown heading, a line in bold, a line that ends with a colon, or the line above a table's
-  rule. A list item is none.
-- It has no digit and no sign but ``&``, apostrophes and hyphens; only "Step 2" may have a number ("Phase 3" is
-  a finding).
-- It names one thing, or some joined by "and", in at most four words beside articles and the like: a noun of a closed
-  list that heads sections and columns ("fees"), or at most two words that the query has next to each other; and words
-  that add nothing ("details"). Two nouns together may state something: "Phone support", "Next day delivery". None is a
-  negation, a word that answers ("yes", "free", "covered") or, of the query's, a verb.
-- Where it uses words of the query, that asks what, how or when and offers no answers to choose from: to "Is there a
-  fee?" or "Pro or Basic?" the heading "Fee" or "Basic" would be an answer.
+  rule. A list item is none. "Step 2." alone needs no mark.
+- It has no digit and no sign but its mark, ``&``, apostrophes and hyphens; only "Step 2" may have a number ("Phase 3"
+  is a finding).
+- It is one name or some joined by "and", in at most four words beside articles and the like. A name is a noun of a
+  closed list that heads sections and columns ("fees"), or at most two words that stand in the query next to each other;
+  words that add nothing ("details") may stand beside it or alone. Two nouns of the list together may state something:
+  "Phone support", "Next day delivery". No word is a negation, may answer ("yes", "free", "covered") or is, where it is
+  the query's, a verb.
+- Where it uses words of the query, all that the query asks is what, how or when, and it offers no answers to choose
+  from: to "Is there a fee?" or "Pro or Basic?" the heading "Fee" or "Basic" would be an answer.
 
 A lead-in may also say "Here are the steps to ...:", and go on in the query's own words.
 """
@@ -24,10 +25,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from proxy.grounding.asked import key, normal, words_of
-from proxy.grounding.cutting import is_rule
+from proxy.grounding.asked import key
+from proxy.grounding.cutting import LIST_MARK, is_rule
 from proxy.grounding.phrases import MANNERS, manners_for
 from proxy.grounding.phrases.english_clauses import VERBS
+from proxy.grounding.words import normal, words_of
 
 if TYPE_CHECKING:
     from proxy.grounding.asked import Asked
@@ -40,22 +42,14 @@ BOLD, COLON, HEADER = 7, 8, 9
 _MAX_WORDS, _MAX_OWN, _MAX_COLUMNS, _MAX_RUN, _MAX_STRETCH = 4, 2, 12, 6, 10
 _HEADING = re.compile(r"(#{1,6})\s+(\S.*?)[\s#]*")
 _BOLD = re.compile(r"(\*\*|__)([^\s*_](?:[^*_\n]*[^\s*_])?)\1")
-_ITEM = re.compile(r"\s*(?:[-*+•–>]\s|\d{1,3}[.)]\s)")
+_ITEM = re.compile(rf"\s*(?:{LIST_MARK}|>\s)")
 _LETTERS = re.compile(r"[^\W\d_]+(?:(?:[ '-]| & )[^\W\d_]+)*")
 _STEP = re.compile(
     rf"(?:{'|'.join(sorted(word for one in MANNERS for word in one.steps))})\s?\d{{1,2}}[.):：]?",
     re.IGNORECASE,
 )
-_AND = frozenset("and y e et und en ed".split())
-_LOADED = frozenset(
-    "yes no true false right wrong free included covered possible allowed required available "
-    "sí verdadero gratis gratuito gratuita incluido incluida cubierto cubierta posible permitido permitida "
-    "oui non vrai faux gratuit gratuite inclus incluse couvert couverte autorisé autorisée "
-    "ja nein wahr falsch kostenlos gratis inbegriffen enthalten gedeckt abgedeckt möglich erlaubt "
-    "nee waar onwaar inbegrepen gedekt mogelijk toegestaan "
-    "sim não verdadeiro incluído incluída coberto coberta possível permitida "
-    "sì vero incluso inclusa compreso compresa coperto coperta possibile consentito consentita".split()
-)
+_AND = frozenset().union(*(one.joins for one in MANNERS))
+_LOADED = frozenset().union(*(one.answers | one.loaded for one in MANNERS))
 _AND_IN_STRETCHES = re.compile(r"[と・&＆\s]+")
 _AFTER_STRETCH = re.compile(r"(?:について|一覧)$")
 
@@ -169,7 +163,7 @@ def _is_loaded(words: list[str], manners: Manners) -> bool:
 
 
 def _may_repeat(content: list[str], asked: Asked) -> bool:
-    """Whether none of the words answers the query."""
+    """Whether the query holds none of the words, or asks nothing that they could answer."""
     return not any(key(word) in asked.keys for word in content) or (asked.opens and not asked.chooses)
 
 

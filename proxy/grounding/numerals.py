@@ -1,7 +1,10 @@
 """The words of numbers: numerals, magnitudes, units, currencies and months, in the languages that answers often mix.
 
 Tables alone. Units are reduced to one a dimension (SI where there is one; months for years, for days and months have no
-fixed ratio). Words that mean something else in English are left out ("once", "due", "elf", "sei").
+fixed ratio). Words that are commonly something else are numbers only before a unit or magnitude (``UNSURE``), or left
+out where those would do as well ("once", "due"). Left out too: what French and Italian build on a hundred ("deux cent
+trois"; "six cents" has both readings), German and Dutch words of more than two parts ("tausendfünfhundert"), and
+ideographs that no unit or counter follows.
 """
 
 from __future__ import annotations
@@ -10,20 +13,96 @@ Key = tuple[str, float]
 """A kind ("length", "year", "raw" ...) and an amount in the unit of that kind."""
 
 SMALL: dict[str, float] = {
-    word: number
+    word: float(number)
     for number, words in enumerate(
-        "zero|one|two zwei deux dos dois duas twee|three drei trois tres três drie|four vier quatre cuatro quatro "
-        "quattro|five fünf cinq cinco vijf cinque|six sechs seis zes|seven sieben siete sete zeven sette|eight acht "
-        "huit ocho oito otto|nine neun neuf nueve nove negen|ten zehn dix diez dez tien "
-        "dieci|eleven onze undici|twelve zwölf "
-        "douze doce doze twaalf dodici|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen".split("|")
+        """zero
+        one
+        two zwei deux dos dois duas twee
+        three drei trois tres três drie
+        four vier quatre cuatro quatro quattro
+        five fünf cinq cinco vijf cinque
+        six sechs seis zes sei
+        seven sieben siete sete zeven sette sept
+        eight acht huit ocho oito otto
+        nine neun neuf nueve nove negen
+        ten zehn dix diez dez tien dieci
+        eleven onze undici elf
+        twelve zwölf douze doce doze twaalf dodici
+        thirteen dreizehn treize trece treze dertien tredici
+        fourteen vierzehn quatorze catorce catorze veertien quattordici
+        fifteen fünfzehn quinze quince vijftien quindici
+        sixteen sechzehn seize dieciséis dezesseis dezasseis zestien sedici
+        seventeen siebzehn diecisiete dezessete dezassete zeventien diciassette
+        eighteen achtzehn dieciocho dezoito achttien diciotto
+        nineteen neunzehn diecinueve dezenove dezanove negentien diciannove""".splitlines()
     )
     for word in words.split()
 }
 TENS = {
     word: 10.0 * number
-    for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
+    for number, words in enumerate(
+        """twenty zwanzig vingt vingts veinte vinte twintig venti
+        thirty dreißig dreissig trente treinta trinta dertig trenta
+        forty vierzig quarante cuarenta quarenta veertig quaranta
+        fifty fünfzig cinquante cincuenta cinquenta vijftig cinquanta
+        sixty sechzig soixante sesenta sessenta zestig sessanta
+        seventy siebzig setenta zeventig settanta
+        eighty achtzig ochenta oitenta tachtig ottanta
+        ninety neunzig noventa negentig novanta""".splitlines(),
+        2,
+    )
+    for word in words.split()
 }
+
+
+def _joined() -> dict[str, float]:
+    """Numbers that German, Dutch, Italian and Spanish write as one word: "fünfundzwanzig", "veinticinco"."""
+    found: dict[str, float] = {}
+    german, dutch, italian, spanish = (
+        list(enumerate(words.split(), 1))
+        for words in (
+            "ein zwei drei vier fünf sechs sieben acht neun",
+            "een twee drie vier vijf zes zeven acht negen",
+            "uno due tre quattro cinque sei sette otto nove",
+            "uno dós trés cuatro cinco séis siete ocho nueve",
+        )
+    )
+    for word, ten in TENS.items():
+        found |= {f"{one}und{word}": ten + number for number, one in german if word.endswith(("zig", "ßig", "ssig"))}
+        found |= {
+            f"{one}{'ën' if one.endswith('e') else 'en'}{word}": ten + number
+            for number, one in dutch
+            if word.endswith("tig")
+        }
+        if word.endswith(("enti", "enta", "anta")):
+            found |= {f"{word[:-1] if one[0] in 'uo' else word}{one}": ten + number for number, one in italian}
+    found |= {f"veinti{one}": 20.0 + number for number, one in spanish}
+    for ones, hundred, thousand in ((german, "hundert", "tausend"), (dutch, "honderd", "duizend")):
+        found |= {f"{one}{hundred}": 100.0 * number for number, one in ones}
+        found |= {f"{one}{thousand}": 1000.0 * number for number, one in ones}
+    found |= {f"{one}mila": 1000.0 * number for number, one in italian[1:]}
+    iberian = (
+        "cien cem|doscientos doscientas duzentos duzentas|trescientos trescientas trezentos trezentas|"
+        "cuatrocientos cuatrocientas quatrocentos quatrocentas|quinientos quinientas quinhentos quinhentas|"
+        "seiscientos seiscientas seiscentos seiscentas|setecientos setecientas setecentos setecentas|"
+        "ochocientos ochocientas oitocentos oitocentas|novecientos novecientas novecentos novecentas"
+    )
+    return found | {
+        word: 100.0 * number for number, words in enumerate(iberian.split("|"), 1) for word in words.split()
+    }
+
+
+SMALL |= _joined() | {"cent": 100.0, "cento": 100.0}
+UNSURE = frozenset("dos otto neuf onze sei sept elf dix quince seize venti mil mille cent cento".split())
+"""Words that are commonly something else: numbers only before a unit or a magnitude."""
+PORTUGUESE = frozenset("do da das ao aos é não em uma na nas pelo pela".split())
+"""In a sentence with one of these "dos" is "of the"."""
+ARTICLES = frozenset("a an un une uno una ein eine einen einem einer een uma".split())
+KANJI = {figure: float(number) for number, figure in enumerate("〇一二三四五六七八九")} | {"零": 0.0, "两": 2.0}
+KANJI_SCALES = {"十": 1e1, "百": 1e2, "千": 1e3, "万": 1e4, "億": 1e8}
+COUNTERS = frozenset("人名個个回次件枚台歳才階週位社店校万億")
+"""What shows that the ideographs before it are a number, beside units."""
+INDEFINITE = frozenset("数何幾")
 ORDINALS: dict[str, float] = {
     word: float(number)
     for number, word in enumerate(
@@ -36,8 +115,8 @@ ORDINAL_MARKS = frozenset("st nd rd th er ère ème º ª".split())
 MAGNITUDES = {
     word: factor
     for factor, words in (
-        (1e2, "hundred"),
-        (1e3, "thousand thousands k K tausend mille mil duizend"),
+        (1e2, "hundred hundert honderd 百"),
+        (1e3, "thousand thousands k K tausend mille mil duizend 千"),
         (1e4, "万 萬"),
         (1e5, "lakh"),
         (1e6, "million millions mn mln Mio M Millionen millones milhões miljoen milioni"),
@@ -123,7 +202,11 @@ UNITS: dict[str, tuple[Key, ...]] = {
         °C 1 celsius ℃
         °F 1 fahrenheit ℉
         degree 1 ° º degree degrees
+        duration 1 秒
+        duration 86400 日
+        months 12 年
         % 1 % percent pct Prozent procent
+        % 10 割
         EUR 1 € EUR euro euros
         JPY 1 ¥ JPY yen 円
         CNY 1 CNY RMB yuan
@@ -172,6 +255,12 @@ PHRASES: dict[tuple[str, str], tuple[Key, ...]] = {
     ("kilometers", "per"): (("speed", 1.0),),
     ("miles", "per"): (("speed", 1.609344),),
     ("m", "/"): (("speed", 3.6),),
+    ("分", "間"): (("duration", 60.0),),
+    ("時", "間"): (("duration", 3600.0),),
+    ("日", "間"): (("duration", 86400.0),),
+    ("週", "間"): (("duration", 604800.0),),
+    ("年", "間"): (("months", 12.0),),
+    **dict.fromkeys(((mark, "月") for mark in "ヶヵか"), (("months", 1.0),)),
 } | _SQUARE
 BETWEEN_NUMBER_AND_UNIT = frozenset(
     "us u.s. american business working calendar consecutive full whole additional more further other long short "
@@ -223,6 +312,7 @@ THAN = {
 }
 RANGE_MARKS = frozenset("- \u2013 \u2014 to bis à até ~ \u301c \uff5e through".split())
 OPENERS = frozenset(
-    {*SMALL, *TENS, *ORDINALS, *TIMES, *FRACTION_SIGNS, *MONTHS, "a", "an", "half", "hundred", "dozen", "noon"}
-    | {"midnight", "decade", "fortnight", "century", "per", "each", "every", "hundreds", "quarter"}
+    {*SMALL, *TENS, *ORDINALS, *TIMES, *FRACTION_SIGNS, *MONTHS, *ARTICLES, *UNSURE, *KANJI, "十", "百", "千"}
+    | {"half", "hundred", "hundert", "honderd", "tausend", "duizend", "dozen", "noon", "midnight", "decade"}
+    | {"fortnight", "century", "per", "each", "every", "hundreds", "quarter"}
 )

@@ -16,13 +16,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from proxy.grounding.asked import QUERY_CHARS, words_of
-from proxy.grounding.cutting import is_fence, reach, weight
+from proxy.grounding.asked import QUERY_CHARS
+from proxy.grounding.cutting import LIST_MARK, is_fence, reach, weight
 from proxy.grounding.kinds import is_assent
 from proxy.grounding.labels import BOLD, COLON, COLONS, HEADER, cells_of, header_of, is_filler, is_step, rank_of
-from proxy.grounding.phrases import manners_for
+from proxy.grounding.phrases import MANNERS, manners_for
 from proxy.grounding.types import Claim, ClaimKind
-from proxy.grounding.words import visible
+from proxy.grounding.words import visible, words_of
 
 CONTEXT_CHARS = 200
 """Longest context of a claim, weighed as ``cutting.weight`` does."""
@@ -32,19 +32,10 @@ HYPOTHESIS_CHARS = 440
 
 _FRAGMENT_WORDS = 6
 _WIDE_WORD = 6  # weight of a word where none are parted by spaces
-_BULLET = re.compile(r"^\s*(?:[-*+•–>]\s+|\d{1,3}[.)]\s+|#{1,6}\s+)+")
-_ITEM = re.compile(r"(?:[-*+•–]|\d{1,3}[.)]|[A-Za-z][.)])\s")
+_MARKS = re.compile(rf"^\s*(?:(?:{LIST_MARK}|>\s|#{{1,6}}\s)\s*)+")
+_ITEM = re.compile(rf"{LIST_MARK}|[A-Za-z]\.\s")
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
-_CONNECTIVE = re.compile(
-    r"(?:however|but|and|so|also|additionally|in addition|moreover|furthermore|therefore|thus|then|yet|still|"
-    r"además|sin embargo|pero|y|también|de plus|cependant|mais|et|aussi|en outre|außerdem|jedoch|aber|und|zudem|"
-    r"bovendien|echter|maar|en|além disso|no entanto|porém|mas|e|inoltre|tuttavia|ma),? "
-    r"|(?:また|しかし|さらに|そして|ただし|なお)、",
-    re.IGNORECASE,
-)
-_NO_REFERENT = frozenset(
-    "yes no not true false correct incorrect indeed sí si oui non ja nein nee sim não sì いいえ はい".split()
-)
+_NO_REFERENT = frozenset().union(*(one.answers for one in MANNERS))
 
 
 def hypothesis(claim: Claim, query: str | None) -> str:
@@ -83,13 +74,13 @@ def is_fragment(text: str) -> bool:
 def refers_back(text: str) -> bool:
     """Whether a sentence opens with a word for something said before: "It", "These plans", "El primero"."""
     text = text.lstrip("\"'“”«»¿¡*_( ")
-    connective = _CONNECTIVE.match(text)
+    connective = next(filter(None, (one.connectives.match(text) for one in MANNERS)), None)
     rest = text[connective.end() :] if connective else text
     return any(one.refers.match(rest) for one in manners_for(rest))
 
 
 def _clean(text: str) -> str:
-    return " ".join(_BULLET.sub("", visible(text)).replace("**", "").split())
+    return " ".join(_MARKS.sub("", visible(text)).replace("**", "").split())
 
 
 def _paired(header: str, row: str) -> str:
@@ -125,6 +116,7 @@ class _Line:
         self.indent = len(blank.rpartition("\n")[2].expandtabs(4))
         self.is_header = header_of(claim.text) is not None
         self.is_row = claim.text.startswith("|") and not self.is_header
+        self.bars = claim.text.count("|")
         self.is_item = self.opens and _ITEM.match(claim.text) is not None
         self.leads = marked.endswith(COLONS) and not is_step(claim.text)
         self.rank = rank_of(claim.text)
@@ -142,6 +134,7 @@ class Earlier:
         self._heading = ""
         self._lead_ins: list[tuple[int, str]] = []  # with how far each is indented; -1 when it is no list item
         self._header = ""  # of the table
+        self._column = 0  # of it, that a row which was too long goes on with
         self._sentence = ""  # the last that does not itself refer back
         self._item = ""  # the list item that the line began with
         self._labels: tuple[int, int] | None = None  # rank and number of the labels and lead-ins just before
@@ -174,8 +167,8 @@ class Earlier:
 
     def _placed(self, claim: Claim, line: _Line) -> Claim:
         lead = self._lead()
-        if line.is_row or (self._header and line.opens and "|" in line.text and not line.is_header):
-            return replace(claim, context="\n".join(part for part in (lead, self._header) if part))
+        if line.is_row or (self._header and not line.is_header and (line.bars or not line.opens)):
+            return replace(claim, context="\n".join(part for part in (lead, self._columns(line)) if part))
         if line.is_header:
             bare = self._labels is not None and self._labels[0] == HEADER
             under = self._labels is not None and self._labels[0] == COLON
@@ -189,6 +182,12 @@ class Earlier:
         if claim.kind is ClaimKind.HEADING:
             return replace(_asserting(claim), context=lead) if self._is_listed(line) else claim
         return replace(claim, context=self._context(line, lead))
+
+    def _columns(self, line: _Line) -> str:
+        """The table's header; for the rest of a row, what of it begins at that column."""
+        begin = 0 if line.opens else self._column + line.text.startswith("|")
+        self._column = (-line.text.startswith("|") if line.opens else self._column) + line.bars
+        return f"| {' | '.join(cells_of(self._header)[begin:])} |" if begin and self._header else self._header
 
     def _context(self, line: _Line, lead: str) -> str:
         if line.is_item and self._lead():

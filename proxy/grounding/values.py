@@ -6,6 +6,7 @@ Rules of this file
 - A number with a unit asks for that unit, reduced to one unit a dimension (SI, where there is one), or for the bare
   number; a bare number asks for the number in any unit. A reader of a table knows the unit from its header.
 - Days and months are not converted into each other, nor currencies.
+- A number with a minus asks for that; it offers the number without it too ("fell 5%"), but for degrees.
 - A date offers its parts, so that a claim may say less than the source; a day and a year that stand apart carry a date.
 - A token is read once and looked ahead of by a fixed number of others: linear time for any text.
 """
@@ -18,13 +19,18 @@ from typing import TYPE_CHECKING
 
 from proxy.grounding.numerals import (
     AFTER_ONE,
+    ARTICLES,
     BEFORE,
     BEFORE_MONTH,
     BETWEEN_NUMBER_AND_UNIT,
     BOUNDS,
+    COUNTERS,
     DOLLAR_OF,
     FRACTION_SIGNS,
     FRACTIONS,
+    INDEFINITE,
+    KANJI,
+    KANJI_SCALES,
     LONE_MONTHS,
     MAGNITUDES,
     MONEY,
@@ -34,6 +40,7 @@ from proxy.grounding.numerals import (
     ORDINAL_MARKS,
     ORDINALS,
     PHRASES,
+    PORTUGUESE,
     RANGE_MARKS,
     SEEN_ASIDE,
     SMALL,
@@ -41,6 +48,7 @@ from proxy.grounding.numerals import (
     THAN,
     TIMES,
     UNITS,
+    UNSURE,
 )
 
 if TYPE_CHECKING:
@@ -51,16 +59,29 @@ if TYPE_CHECKING:
 CLOSE = 0.05
 """How far a number may be from the one that a claim calls "about" that much."""
 
+_SPACED = r"(?<![\d.,/:-])(?<!\d )\d{1,3}(?: \d{3}){1,4}(?! ?\d)(?:[.,]\d+)?"
+_MEASURED = "|".join(re.escape(word) for word in sorted({*UNITS, *MAGNITUDES}, key=len, reverse=True))
+_SIGNED = (
+    r"(?<![\w%°€$£¥)\]/\u2010-\u2015-])(?<!\d )(?<![%€$£¥] )(?<!°[CF] )(?:(?<=[^\n])|(?=.\d+(?:[.,]\d+)?\s?(?:[°%]|$)))"
+    r"[-\u2212]\d+(?:[.,'\u2019\u00a0\u202f\u2009]\d+)*(?![\w/:-]|[.,]\d|\s?[ap]\.?m\b)"
+)
 TOKEN = re.compile(
+    rf"{_SPACED}(?= ?(?:{_MEASURED})(?!\w))|(?:(?<=[€$£¥])|(?<=[€$£¥] )|(?<=(?:EUR|CHF|USD|GBP) )){_SPACED}|{_SIGNED}|"
     r"\d{4}-\d\d?-\d\d?(?!\d)|\d\d?(?:/\d\d?/|\.\d\d?\.|-\d\d?-)(?:\d{4}|\d\d)(?!\.?\d)|\d\d?:\d\d(?![\d:])"
     r"|\d{1,3}/\d{1,3}(?![\d/])|\d+(?:[.,'\u2019\u00a0\u202f\u2009]\d+)*|(?:[^\W\d_]\.){2,}|(?:[^\W\d_]\.)+[^\W\d_](?!\w)|(?!(?:EUR|USD|GBP|JPY|CHF|AUD|CAD|CNY|INR|Rs)\d)[A-Za-zÀ-ɏ]{1,6}-?\d[\w-]*"
     r"|(?:EUR|USD|GBP|JPY|CHF|AUD|CAD|CNY|INR|Rs)(?=\d)|[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W\d_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+"
     r"(?:['\u2019][^\W\d_]+)?|[^\w\s]"
 )
-"""Numbers whole, dates in figures whole, words with their apostrophe, marks one by one; ideographs one by one."""
+"""Numbers whole, with their minus, and with spaces for thousands where a unit follows; dates in figures whole, words
+with their apostrophe, marks one by one; ideographs one by one."""
 
+MINUS = ("-", "\u2212")
 _LONGEST_FIGURE = 24
+_LONGEST_KANJI = 12
 _YEAR_FIGURES = 4
+SAID_TIMES = {"noon": 720.0, "midnight": 0.0}
+"""Minutes of the day."""
+CLOCK_MARKS = frozenset({"o'clock", "o\u2019clock", "uhr", "uur"})
 _SOON = 2  # years after which a date is no longer what "after" another means
 
 
@@ -93,6 +114,8 @@ class Value:
 
 def figures(token: str) -> tuple[float, ...]:
     """The numbers that figures may mean: "1,234" is 1234 or, as many write it, 1.234. None for "1.2.3"."""
+    if token[0] in MINUS:
+        return tuple(-number for number in figures(token[1:]))
     if token.isdecimal():
         return (float(token),) if len(token) <= _LONGEST_FIGURE else ()
     if len(token) > _LONGEST_FIGURE:
@@ -143,21 +166,21 @@ def values_in(tokens: Sequence[str]) -> list[Value]:
 class _Reader:
     """Reads the values of one sentence."""
 
-    __slots__ = ("_low", "_tokens")
+    __slots__ = ("_low", "_portuguese", "_tokens")
 
     def __init__(self, tokens: Sequence[str]) -> None:
         self._tokens = (*tokens, "", "", "", "", "", "", "", "")  # so that looking ahead finds nothing
         self._low = [token.lower() for token in self._tokens]
+        self._portuguese = not PORTUGUESE.isdisjoint(self._low)
 
     def values(self) -> Iterator[Value]:
         at, last = 0, len(self._tokens) - 8
         while at < last:
             token = self._tokens[at]
-            if token[0].isdecimal() or self._low[at] in OPENERS or token in BEFORE or self._dollar_of(at):
+            if _is_figure(token) or self._low[at] in OPENERS or token in BEFORE or self._dollar_of(at):
                 value = self._date(at) or self._clock(at) or self._amount(at)
                 if value is not None:
-                    bound = value.bound or self._bound(value.start, value.end, dated=value.family == "date")
-                    yield replace(value, bound=bound) if bound else value
+                    yield self._bounded(value)
                     at = value.end
                     continue
             at += 1
@@ -165,14 +188,23 @@ class _Reader:
     def _dollar_of(self, at: int) -> bool:
         return self._tokens[at + 1] == "$" and self._low[at] in DOLLAR_OF
 
-    def _bound(self, start: int, end: int, *, dated: bool) -> str:
+    def _bounded(self, value: Value) -> Value:
+        """A value with its bound. A year before or after another is no number; "over 2000" is."""
+        if value.bound:
+            return value
+        if value.family == "date":
+            bound = _DATE_BOUNDS.get(self._low[value.start - 1] if value.start else "", "")
+            if bound or len(value.amounts) < 2:  # noqa: PLR2004 - when, and as a number
+                return replace(value, bound=bound, amounts=value.amounts[:1]) if bound else value
+        bound = self._bound(value.start, value.end)
+        return replace(value, bound=bound) if bound else value
+
+    def _bound(self, start: int, end: int) -> str:
         """Whether the words around a value call it about, more or less than."""
         before = self._low[max(0, start - 3) : start]
         if before and before[-1] == "a":
             before.pop()
         last, prior = (["", "", *before])[:-3:-1]
-        if dated:
-            return {"after": ">", "since": ">", "before": "<", "until": "<", "by": "<"}.get(last, "")
         if last in {"than", "to", "least", "most"}:
             bound = (
                 THAN.get(prior, "")
@@ -196,6 +228,8 @@ class _Reader:
             return self._date_in_figures(at) or self._day_first(at)
         if self._low[at] in ORDINALS:
             return self._day_first(at)
+        if token in KANJI or token in KANJI_SCALES:
+            return self._ideographic(at)
         return self._month_first(at) if self._low[at] in MONTHS else None
 
     def _date_in_figures(self, at: int) -> Value | None:
@@ -235,17 +269,53 @@ class _Reader:
         )
 
     def _ideographic(self, at: int) -> Value | None:
-        """Year, month and day as Chinese and Japanese write them; any may be missing."""
+        """Year, month and day as Chinese and Japanese write them; any may be missing, but "3日" may be three days."""
         parts: dict[str, int] = {}
-        while (
-            self._tokens[at + 1] in {"年", "月", "日"}
-            and self._tokens[at].isdecimal()
-            and len(self._tokens[at]) <= _YEAR_FIGURES
-        ):
-            parts[self._tokens[at + 1]] = int(self._tokens[at])
-            at += 2
+        start = at
+        while True:
+            token = self._tokens[at]
+            figure = token.isdecimal() and len(token) <= _YEAR_FIGURES
+            number, end = (float(token), at + 1) if figure else self._kanji(at)
+            mark = self._tokens[end]
+            if end == at or number > _LAST_YEAR or mark not in {"年", "月", "日"} or mark in parts:
+                break
+            parts[mark] = int(number)
+            at = end + 1
+        if len(parts) == 1 and ("日" in parts or parts.get("年", _FIRST_YEAR) < _FIRST_YEAR):
+            return None
         dates = _calendar((parts.get("年", 0), parts.get("月", 0), parts.get("日", 0)))
-        return _date_value(at - 2 * len(parts), at, dates) if dates else None
+        return _date_value(start, at, dates) if dates else None
+
+    def _kanji(self, at: int) -> tuple[float, int]:
+        """A number in ideographs and the token after it; ``at`` when there is none, or "several" thousand."""
+        tokens = self._tokens
+        end = at
+        while end < at + _LONGEST_KANJI and (tokens[end] in KANJI or tokens[end] in KANJI_SCALES):
+            end += 1
+        before = tokens[at - 1] if at else ""
+        if before in INDEFINITE or before in KANJI or before in KANJI_SCALES or end == at + _LONGEST_KANJI:
+            return 0.0, at
+        run = tokens[at:end]
+        if all(sign in KANJI for sign in run):
+            return float("".join(f"{KANJI[sign]:.0f}" for sign in run) or 0), end
+        total = part = figure = 0.0
+        for sign in run:
+            scale = KANJI_SCALES.get(sign)
+            if scale is None:
+                figure = KANJI[sign]
+            elif scale < 1e4:  # noqa: PLR2004 - a myriad
+                part, figure = part + (figure or 1.0) * scale, 0.0
+            else:
+                total, part, figure = total + (part + figure or 1.0) * scale, 0.0, 0.0
+        return total + part + figure, end
+
+    def _kanji_number(self, at: int) -> _Number | None:
+        """A number in ideographs, where what follows shows that it is one: "三人", but neither "一般" nor "四日市"."""
+        number, end = self._kanji(at)
+        sure = self._tokens[end] in COUNTERS or self._unit(end)[0]
+        if end == at or not sure or self._tokens[end + 1] in {"市", "町", "村"}:
+            return None
+        return _Number((number,), end, counts=self._tokens[at:end] != ("一",))
 
     def _day_first(self, at: int) -> Value | None:
         day, end = self._day(at)
@@ -290,9 +360,15 @@ class _Reader:
         return (int(token), place + 1) if _is_year(token) else (0, at)
 
     def _clock(self, at: int) -> Value | None:
+        said = self._low[at]
+        if said in SAID_TIMES:
+            return _clock_value(at, at + 1, (SAID_TIMES[said],))
+        if said in SMALL and self._low[at + 1] in CLOCK_MARKS:
+            return _clock_value(at, at + 2, (60 * SMALL[said], 60 * SMALL[said] + 720))
+        return self._clock_in_figures(at)
+
+    def _clock_in_figures(self, at: int) -> Value | None:
         token, low = self._tokens[at], self._low
-        if low[at] in {"noon", "midnight"}:
-            return _clock_value(at, at + 1, (720.0,) if low[at] == "noon" else (0.0,))
         if not token.isascii() or not re.fullmatch(r"\d\d?(?:[:.]\d\d)?", token):
             return None
         hour, minute = (int(part) for part in (*re.split("[:.]", token), "0")[:2])
@@ -302,8 +378,8 @@ class _Reader:
         minutes = 60.0 * hour + minute
         if mark in {"am", "pm"} and hour <= 12:  # noqa: PLR2004 - half a day
             return _clock_value(at, at + 2, (minutes % 720 + 720 * (mark == "pm"),))
-        if mark in {"o'clock", "o\u2019clock", "uhr"} or ":" in token:
-            end = at + 1 + (":" not in token or mark == "uhr")
+        if mark in CLOCK_MARKS or ":" in token:
+            end = at + 1 + (":" not in token or mark in {"uhr", "uur"})
             return _clock_value(at, end, (minutes, minutes + 720) if hour <= 12 else (minutes % 1440,))  # noqa: PLR2004
         return None
 
@@ -336,10 +412,9 @@ class _Reader:
         end = low.end
         tokens = self._tokens
         if _is_year(tokens[at]) and tokens[end + 1].isdecimal() and len(tokens[end + 1]) == 2:  # noqa: PLR2004 - 1994-95
-            years = (low.numbers[0], low.numbers[0] // 100 * 100 + high.numbers[0])
+            year = low.numbers[0] // 100 * 100 + high.numbers[0]
             value = _number_value(at, low, tokens)
-            extra = tuple(key for year in years[1:] for key in (("year", year), ("raw", year)))
-            return replace(value, end=end + 2, offers=(*value.offers, *extra), asks=value.asks)
+            return replace(value, end=end + 2, offers=(*value.offers, ("year", year), ("raw", year)))
         if high.units and not low.units:
             scaled = tuple(number * high_scale for number in low.numbers for high_scale in _scales(low, high))
             low = replace(low, numbers=scaled, units=high.units)
@@ -381,8 +456,10 @@ class _Reader:
 
     def _number(self, at: int, *, money: bool = False) -> _Number | None:
         token = self._tokens[at]
-        if token[:1].isdecimal():
+        if token and _is_figure(token):
             return self._figure_number(at, money=money)
+        if token in KANJI or token in KANJI_SCALES:
+            return self._kanji_number(at)
         return self._fraction(at) or self._ordinal(at) or self._spelled_number(at)
 
     def _figure_number(self, at: int, *, money: bool) -> _Number | None:
@@ -478,32 +555,46 @@ class _Reader:
         low = self._low[at]
         if low in TIMES:
             return _Number((TIMES[low],), at + 1, counts=low not in SEEN_ASIDE)
-        if low in {"a", "an"}:
-            factor, end = self._magnitude(at + 1, money=False)
-            if factor > 1:
-                return _Number((factor,), end, digits=1)
-            return (
-                _Number((1.0,), at + 2, counts=False, units=UNITS[self._low[at + 1]])
-                if self._low[at + 1] in AFTER_ONE
-                else None
-            )
+        if low in ARTICLES:
+            return self._one(at + 1)
         total, end = self._spelled(at)
-        if end == at:
+        if end == at or (low in UNSURE and not self._is_sure(at, end)):
             return None
+        if self._low[end] in {"cent", "cents"} and 1 < total % 100 < 10:  # noqa: PLR2004 - "six cents" is 600 in French
+            return _Number((total, total + 99 * (total % 100)), end + bool(self._unit(end + 1)[0]))
         if self._low[end : end + 3] == ["and", "a", "half"]:
             factor, after = self._magnitude(end + 3, money=False)
             return _Number(((total + 1 / 2) * factor,), after)
         return _Number((total,), end, counts=end > at + 1 or low not in SEEN_ASIDE, digits=1 if total >= 1e3 else 0)  # noqa: PLR2004
 
+    def _one(self, at: int) -> _Number | None:
+        """What an article before a token makes of it: a million, a week."""
+        factor, end = self._magnitude(at, money=False)
+        if factor > 1 and len(self._tokens[at]) > 1:
+            return _Number((factor,), end, digits=1)
+        word = next((word for word in (self._tokens[at], self._low[at]) if word in AFTER_ONE), "")
+        return _Number((1.0,), at + 1, counts=False, units=UNITS[word]) if word else None
+
+    def _is_sure(self, at: int, end: int) -> bool:
+        """Whether a word that is commonly something else is a number: what follows can be counted with it."""
+        if self._low[at] == "dos" and (self._portuguese or self._low[end] in {"anos", "dias"}):
+            return False
+        return end > at + 1 or bool(self._unit(end)[0]) or self._low[end] in {"cent", "cents"}
+
     def _spelled(self, at: int) -> tuple[float, int]:
-        """A number in words, as English joins them, and the token after it; ``at`` when there is none."""
+        """A number in words, as most languages join them, and the token after it; ``at`` when there is none."""
         sums: tuple[float, float] | None = (0.0, 0.0)
         total, end, place = 0.0, at, at
         while sums and (sums := _grown(*sums, self._low[place], first=end == at)):
             total, end = sum(sums), place + 1
             joint = self._low[end]
-            place = end + (joint == "-" or (joint == "and" and total >= 100))  # noqa: PLR2004 - two hundred and five
+            place = end + (joint == "-" or (joint in {"and", "e"} and total >= 100) or self._is_joint(end, total))  # noqa: PLR2004 - two hundred and five
         return total, end
+
+    def _is_joint(self, at: int, total: float) -> bool:
+        """Whether an "and" joins tens and ones: "treinta y cinco", "soixante et onze"; not "veinte y treinta"."""
+        ones = SMALL.get(self._low[at + 1], 0.0) if self._low[at] in {"y", "e", "et"} else 0.0
+        return total % 10 == 0 and total % 100 >= 20 and (0 < ones < 10 or (ones == 11 and self._low[at] == "et"))  # noqa: PLR2004
 
     def _decade(self, at: int) -> Value | None:
         token = self._tokens[at]
@@ -537,6 +628,16 @@ class _Reader:
 
 _DAY_AND_MONTH = re.compile(r"0\d\.\d\d?|\d\d?\.0\d|\d\d?/\d\d?", re.ASCII)
 _FIRST_YEAR, _LAST_YEAR = 1000, 2999
+_DATE_BOUNDS = {"after": ">", "since": ">", "before": "<", "until": "<", "by": "<"}
+_AFTER_YEAR = frozenset(
+    "and but the was were when with for until till that who which while from has had his her its their und von der die "
+    "que por para les des est een het van".split()
+)
+_DEGREES = ("°C", "°F", "degree")
+
+
+def _is_figure(token: str) -> bool:
+    return token[0].isdecimal() or (token[0] in MINUS and len(token) > 1)
 
 
 def _is_year(token: str) -> bool:
@@ -569,10 +670,16 @@ def _grown(total: float, part: float, word: str, *, first: bool) -> tuple[float,
     """A number in words with one more: thousands and the part below them; None if the word does not go on with it."""
     number = SMALL.get(word, TENS.get(word))
     if number is not None:
-        if 10 <= part <= 20 <= number:  # noqa: PLR2004 - nineteen ninety
+        if 10 <= part <= 20 <= number < 100:  # noqa: PLR2004 - nineteen ninety
             return total, part * 100 + number
-        fits = first or (number and (total + part >= 100 and part % 100 == 0))  # noqa: PLR2004 - two hundred five
-        return (total, part + number) if fits or (0 < number < 10 and part % 10 == 0 and part % 100 >= 20) else None  # noqa: PLR2004
+        if part == 4 and word in {"vingt", "vingts"}:  # noqa: PLR2004 - quatre-vingts
+            return total, 80.0
+        fits = first or (number > 0 and (total + part >= 100 and part % 100 == 0))  # noqa: PLR2004 - two hundred five
+        fits |= 0 < number < 10 and part % 10 == 0 and part % 100 >= 20  # noqa: PLR2004 - twenty-five
+        fits |= 10 <= number < 20 and part % 100 in {60, 80}  # noqa: PLR2004 - soixante-dix
+        fits |= part == 10 and word in {"sept", "huit", "neuf"}  # noqa: PLR2004 - dix-sept
+        fits &= first or number < 100 or (total > 0 and part == 0)  # noqa: PLR2004 - mil quinientos
+        return (total, part + number) if fits else None
     scale = 12.0 if word == "dozen" else MAGNITUDES.get(word, 0.0) if len(word) > 2 else 0.0  # noqa: PLR2004 - "five k"
     if not scale or not (part or first):
         return None
@@ -591,6 +698,7 @@ def _date_value(start: int, end: int, dates: Sequence[tuple[int, int, int]]) -> 
             offers += [("month", month), *((("month of a year", whole - day),) if year else (("any month", month),))]
         if month and day:
             offers += [("day", month_and_day), ("date", whole) if year else ("any day", month_and_day)]
+            offers.append(("day of the month", day))
         if year and month:
             asks.append(("date", whole) if day else ("month of a year", whole))
             both = (("any day", month_and_day) if day else ("any month", month), ("year", year))
@@ -607,6 +715,14 @@ def _clock_value(start: int, end: int, minutes: Sequence[float]) -> Value:
 
 
 def _number_value(start: int, number: _Number, tokens: Sequence[str]) -> Value:
+    value = _value(start, number, tokens)
+    if number.numbers[0] >= 0 or value.family in _DEGREES:
+        return value
+    unsigned = _value(start, replace(number, numbers=tuple(map(abs, number.numbers))), tokens)
+    return replace(value, offers=(*value.offers, *unsigned.offers))
+
+
+def _value(start: int, number: _Number, tokens: Sequence[str]) -> Value:
     numbers, units = number.numbers, number.units
     raw: tuple[Key, ...] = tuple(("raw", one) for one in numbers)
     bare: tuple[Key, ...] = tuple(("bare", one) for one in numbers)
@@ -616,11 +732,12 @@ def _number_value(start: int, number: _Number, tokens: Sequence[str]) -> Value:
     measured = tuple((kind, _exact(one * factor)) for kind, factor in units for one in numbers)
     if units:
         family = "money" if units[0][0] in MONEY else units[0][0]
+        day: tuple[Key, ...] = (("day of the month", numbers[0]),) if tokens[number.end - 1] == "日" else ()
         return Value(
             start,
             number.end,
             family,
-            (*measured, *bare),
+            (*measured, *day, *bare),
             (*measured, *raw),
             (*measured, *bare),
             (),
@@ -630,8 +747,14 @@ def _number_value(start: int, number: _Number, tokens: Sequence[str]) -> Value:
         )
     if number.end == start + 1 and _is_year(tokens[start]):
         years = _years(numbers[0])
-        return Value(start, number.end, "date", years[:2], (*years, *bare), (("when", numbers[0]),))
+        amount = ("bare" if _is_counted(tokens[number.end]) else "number", numbers[0])
+        return Value(start, number.end, "date", years[:2], (*years, *bare), (("when", numbers[0]), amount))
     return Value(start, number.end, "", raw, (*raw, *bare), bare, (), number.bound, number.digits, number.counts)
+
+
+def _is_counted(token: str) -> bool:
+    """Whether a word may be what "1500" counts, for else that is likelier a year."""
+    return token in COUNTERS or (len(token) > 2 and token.isalpha() and token.lower() not in _AFTER_YEAR)  # noqa: PLR2004
 
 
 def is_close(claimed: Value, found: Value) -> bool:
@@ -640,29 +763,32 @@ def is_close(claimed: Value, found: Value) -> bool:
         return False
     if claimed.bound in {"~", "<"} and found.upto is not None and _within(claimed, found, found.upto):
         return True
-    return any(_near(claimed, amount, other) for amount, other in _comparable(claimed, found))
+    return any(_near(claimed, *pair) for pair in _comparable(claimed, found))
 
 
-def _comparable(one: Value, other: Value) -> Iterator[tuple[float, float]]:
-    """Pairs of readings in one unit; a bare number is read in the other's."""
+def _comparable(one: Value, other: Value) -> Iterator[tuple[float, float, bool]]:
+    """Pairs of readings in one unit, and whether they are dates; a bare number is read in the other's.
+
+    What is likelier a year ("number") is compared with numbers, but not with another such.
+    """
     for kind, amount in one.amounts:
         for other_kind, other_amount in other.amounts:
-            if kind == other_kind:
-                yield amount, other_amount
+            if (kind == other_kind != "number") or {kind, other_kind} == {"number", "bare"}:
+                yield amount, other_amount, kind.startswith("when")
 
 
 def _within(claimed: Value, low: Value, high: Value) -> bool:
-    below = any(other < amount for amount, other in _comparable(claimed, low))
-    return below and any(other > amount for amount, other in _comparable(claimed, high))
+    below = any(other < amount for amount, other, _ in _comparable(claimed, low))
+    return below and any(other > amount for amount, other, _ in _comparable(claimed, high))
 
 
-def _near(claimed: Value, amount: float, other: float) -> bool:
+def _near(claimed: Value, amount: float, other: float, dated: bool) -> bool:  # noqa: FBT001 - one of a pair's parts
     off = other - amount
-    reach = _SOON if claimed.family == "date" else abs(amount)
+    reach = _SOON if dated else abs(amount)
     if claimed.bound == ">":
         return 0 <= off <= reach
     if claimed.bound == "<":
         return 0 <= -off <= reach / 2
     if claimed.bound == "~":
-        return abs(off) <= CLOSE * abs(amount)
+        return abs(off) <= (reach if dated else CLOSE * abs(amount))
     return amount != 0 and float(f"{other:.{claimed.digits - 1}e}") == amount

@@ -1,11 +1,13 @@
 """A claim's values in the evidence's own writing: "1500 km" beside "1,500 kilometres" is read as that.
 
 An encoder compares words, and two ways to write one number are two words to it. Whether values mean the same is known
-exactly here (``values``), so it need not guess. A value that the evidence lacks stays as it is written.
+exactly here (``values``), so it need not guess; and so are the few names of states with one short form. What the
+evidence lacks stays as it is written. Linear in both texts.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from proxy.grounding.values import TOKEN, values_in
@@ -13,36 +15,61 @@ from proxy.grounding.values import TOKEN, values_in
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from proxy.grounding.numerals import Key
     from proxy.grounding.values import Value
+
+_ALIASES = tuple(
+    re.compile(rf"(?<![\w.$-])(?:{forms})(?![\w$]|-\w)")
+    for forms in (r"United States|U\.S\.A?\.?|USA?", r"United Kingdom|U\.K\.?|UK", r"European Union|E\.U\.?|EU")
+)
 
 
 def worded_as(claim: str, evidence: str) -> str:
-    """The claim with every value that ``evidence`` has too written as it is written there."""
+    """The claim with every value that ``evidence`` has too written as it is written there, and such names."""
     mine = list(_written(claim))
-    if not mine:
-        return claim
-    theirs = list(_written(evidence))
+    if mine:
+        claim = _with_values(claim, mine, list(_written(evidence)))
+    return claim if claim.isupper() else _with_names(claim, evidence)
+
+
+def _with_values(claim: str, mine: list[_Written], theirs: list[_Written]) -> str:
     known = {text for _, text, _ in theirs}
+    first: dict[tuple[str, Key, Key], tuple[int, str]] = {}
+    for place, (value, text, _) in enumerate(theirs):
+        for offered in value.offers:
+            for asked in value.asks:
+                first.setdefault((value.family, offered, asked), (place, text))
     out, done = [], 0
     for value, text, (start, end) in mine:
-        same = next((other for found, other, _ in theirs if _mean_the_same(value, found)), None)
-        if same is not None and text not in known:
-            out += [claim[done:start], same]
+        if text in known:
+            continue
+        pairs = ((value.family, asked, offered) for asked in value.asks for offered in value.offers)
+        same = min((first[pair] for pair in pairs if pair in first), default=None)
+        if same is not None:
+            out += [claim[done:start], same[1]]
             done = end
     return "".join([*out, claim[done:]])
 
 
-def _written(text: str) -> Iterator[tuple[Value, str, tuple[int, int]]]:
-    """The values of a text, each as it is written and where."""
+def _with_names(claim: str, evidence: str) -> str:
+    """The claim with "US", "U.S." and the like as the evidence writes them, where that does so in one way."""
+    for alias in _ALIASES:
+        if alias.search(claim):
+            forms = {found.group() for found in alias.finditer(evidence)}
+            if len(forms) == 1:
+                form = forms.pop()
+                claim = re.sub(alias.pattern + r"\.?" * form.endswith("."), form, claim)
+    return claim
+
+
+_Written = tuple["Value", str, tuple[int, int]]
+"""A value, as it is written and where."""
+
+
+def _written(text: str) -> Iterator[_Written]:
+    """The values of a text. Two mean the same if each carries the other: a date without its year is no whole date."""
     tokens = list(TOKEN.finditer(text))
     for value in values_in([token.group() for token in tokens]):
         span = tokens[value.start].start(), tokens[value.end - 1].end()
         if value.counts and value.upto is None:
             yield value, text[span[0] : span[1]], span
-
-
-def _mean_the_same(one: Value, other: Value) -> bool:
-    """Whether two values of one kind carry each other: a date without its year is not the whole date."""
-    if one.family != other.family:
-        return False
-    return not set(one.asks).isdisjoint(other.offers) and not set(other.asks).isdisjoint(one.offers)

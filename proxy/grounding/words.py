@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 _NO_SPACES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\u0e00-\u0e7f"
 _TERM = re.compile(rf"\d+(?:[.,]\d+)*|[{_NO_SPACES}]|[^\W\d_{_NO_SPACES}]+")
+_WORD = re.compile(r"[^\W\d_]+")
 INVISIBLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0001-\U000e01ef]"
@@ -24,6 +26,16 @@ _SHORTEST_STEM = 3
 def visible(text: str) -> str:
     """The text without characters that cannot be seen."""
     return INVISIBLE.sub("", text)
+
+
+def normal(text: str) -> str:
+    """A text without what cannot be seen, its accents composed and its apostrophes straight."""
+    return unicodedata.normalize("NFC", visible(text)).replace("\u2019", "'")
+
+
+def words_of(text: str) -> list[str]:
+    """The folded words of a text, parted at apostrophes and hyphens."""
+    return _WORD.findall(text.casefold())
 
 
 def terms(text: str) -> list[str]:

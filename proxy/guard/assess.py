@@ -251,6 +251,7 @@ class _Run:
             first, then = self._evidence_for(asserted)
         queries = self._prepared.queries if self.terms.relevance.active and self.terms.relevance_applies else ()
         pairs = [Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=alone) for query in queries]
+        lent = bool(claim.context) and "|" not in claim.text and not is_fragment(alone)  # those mean nothing alone
         found: list[tuple[Piece, float]] = []
         relevance: float | None = None
         for pieces in (first[:NEAREST], first[NEAREST:], then):
@@ -258,10 +259,9 @@ class _Run:
                 scores = await self._scorer.score(pairs + _grounding_pairs(pieces, asserted))
                 relevant, scores = scores[: len(pairs)], scores[len(pairs) :]
                 relevance = max((self._calibrated(CheckKind.RELEVANCE, each) for each in relevant), default=relevance)
-                found += self._supports(pieces, scores)
+                supports = self._supports(pieces, scores)
+                found += await self._alone(supports, alone) if lent else supports
                 pairs = []
-        if claim.context and not is_fragment(alone):
-            found = await self._alone(found, alone)
         found.sort(key=lambda each: -each[1])
         return ClaimResult(
             claim=claim, support=found[0][1] if found else None, relevance=relevance, evidence=_evidence(found)
@@ -273,6 +273,8 @@ class _Run:
         A true sentence before it would lend "It covers fire" its own support.
         """
         passing = [piece for piece, support in found if support >= self.terms.grounding.threshold]
+        if not passing:
+            return found
         scores = dict(self._supports(passing, await self._scorer.score(_grounding_pairs(passing, alone))))
         return [(piece, min(support, scores.get(piece, support))) for piece, support in found]
 

@@ -24,7 +24,7 @@ from proxy.scoring.tokens import fitted, sliced_spans, without_lone_surrogates
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from proxy.scoring.base import EvidenceUse, Model
+    from proxy.scoring.base import EvidenceUse
 
 MODEL_FOLDER = Path(__file__).parent / "minilm"
 """The English model."""
@@ -46,16 +46,20 @@ news, with windows of 250 words instead of 150, AUC falls from 0.78 to 0.44), an
 FINE_STEP, COARSE_STEP, FINE_LIMIT = 8, 32, 128
 """Lengths are rounded up to 8, over 128 tokens to 32: OpenVINO keeps about 1 MB and spends 4 ms for each new length."""
 
+MOST_UNKNOWN = 0.3
+"""Share of a claim's characters that may be unknown to the vocabulary; with more, its meaning is not read."""
+
+MOST_READ = 1024
+"""Pairs kept between being measured and being scored; those that are never scored must not pile up."""
+
 MIN_TOKENS = 160
 SPECIAL_TOKENS = 3
 
 HEADS = {CheckKind.GROUNDING: 0, CheckKind.RELEVANCE: 1}
 
 
-def embedded_model(*, threads: int = 1) -> Model:
+def embedded_model(*, threads: int = 1) -> RoutedModel:
     """What ships with the package: the English model, and for any other language, or two, the multilingual one."""
-    if not MULTILINGUAL_FOLDER.is_dir():
-        return EmbeddedModel(threads=threads)
     return RoutedModel(
         EmbeddedModel(MODEL_FOLDER, threads=threads),
         EmbeddedModel(MULTILINGUAL_FOLDER, threads=threads),
@@ -86,12 +90,13 @@ class EmbeddedModel:
         for file in ("model.xml", "model.bin", "tokenizer.json"):
             if not (folder / file).is_file():
                 raise FileNotFoundError(folder / file)
-        self.name = MODEL_NAME if folder == MODEL_FOLDER else f"embedded/{folder.name}"
+        self.name = f"embedded/{folder.name}"
         self.max_tokens = max_tokens
         self.evidence: EvidenceUse = "pieces"
         self._tokenizer = _Tokenizer(folder / "tokenizer.json", max_tokens)
         self._network = _Network(folder / "model.xml", threads, self._tokenizer.pad)
         self._checks = _Checks.read(folder / CHECKS)
+        self._read: dict[Pair, _Encoded] = {}  # between ``lengths`` and ``score``
         self._calibration = _read_calibration(folder / CALIBRATION)
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
@@ -100,33 +105,42 @@ class EmbeddedModel:
 
     def lengths(self, pairs: Sequence[Pair]) -> list[int]:
         """Tokens of each pair as the model will read it (at most ``max_tokens``)."""
-        return [self._encoded(pair).length for pair in pairs]
+        if len(self._read) > MOST_READ:
+            self._read.clear()
+        self._read |= {pair: self._encode(pair) for pair in pairs}
+        return [self._read[pair].length for pair in pairs]
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Scores in [0, 1], in the order of ``pairs``.
 
-        A claim too long to be read to its end scores 0 for grounding: what was not read cannot be called supported.
+        A claim too long to be read to its end, or in letters that the model does not know, scores 0 for grounding: what
+        was not read cannot be called supported.
         """
         return [self._score(pair) for pair in pairs]
 
-    def _encoded(self, pair: Pair) -> _Encoded:
-        if pair.kind is CheckKind.GROUNDING:
-            pair = replace(pair, hypothesis=worded_as(pair.hypothesis, pair.premise))
-        return self._tokenizer.encode(pair)
+    def logit(self, pair: Pair, *, worded: bool = True) -> float:
+        """What the encoder alone says: for fitting what stands behind it, and for measuring what each part is worth.
 
-    def _score(self, pair: Pair) -> float:
-        encoded = self._encoded(pair)
-        if pair.kind is CheckKind.GROUNDING and not encoded.whole:
-            return 0.0
-        logit = self._network.run(encoded)[HEADS[pair.kind]]
+        With ``worded`` the claim's values are written as the evidence writes them, as ``score`` does.
+        """
+        return self._network.run(self._encode(pair) if worded else self._tokenizer.encode(pair))[HEADS[pair.kind]]
+
+    def weighed(self, logit: float, pair: Pair) -> float:
+        """The score of a pair whose ``logit`` the encoder gave: exact checks and calibration."""
         if pair.kind is CheckKind.GROUNDING:
             logit = self._checks.weigh(logit, pair)
         return self._calibration.apply(pair.kind, _sigmoid(logit))
 
-    def logit(self, pair: Pair) -> float:
-        """What the encoder alone says, before exact checks and calibration: for fitting them."""
-        both = self._network.run(self._encoded(pair))
-        return both[HEADS[pair.kind]]
+    def _score(self, pair: Pair) -> float:
+        encoded = self._read.pop(pair, None) or self._encode(pair)
+        if pair.kind is CheckKind.GROUNDING and not encoded.whole:
+            return 0.0
+        return self.weighed(self._network.run(encoded)[HEADS[pair.kind]], pair)
+
+    def _encode(self, pair: Pair) -> _Encoded:
+        if pair.kind is CheckKind.GROUNDING:
+            pair = replace(pair, hypothesis=worded_as(pair.hypothesis, pair.premise))
+        return self._tokenizer.encode(pair)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +178,10 @@ def _read_calibration(path: Path) -> Calibration:
 
 @dataclass(frozen=True, slots=True)
 class _Encoded:
-    """Token ids of ``[CLS] premise [SEP]`` and of ``hypothesis [SEP]``; ``whole`` when the hypothesis was not cut."""
+    """Token ids of ``[CLS] premise [SEP]`` and of ``hypothesis [SEP]``.
+
+    ``whole`` when the hypothesis was read: not cut, and in letters that the vocabulary has.
+    """
 
     first: list[int]
     second: list[int]
@@ -186,7 +203,8 @@ class _Tokenizer:
         self._inner.no_padding()
         self._inner.encode_special_tokens = True
         self._room = max_tokens - SPECIAL_TOKENS
-        self._start, self._end, self.pad = (self._special(token) for token in ("[CLS]", "[SEP]", "[PAD]"))
+        specials = ("[CLS]", "[SEP]", "[PAD]", "[UNK]")
+        self._start, self._end, self.pad, self._unknown = (self._special(token) for token in specials)
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Character spans of all tokens of a text."""
@@ -195,11 +213,16 @@ class _Tokenizer:
     def encode(self, pair: Pair) -> _Encoded:
         """Cut what is too long: the premise from its end down to its floor, then the hypothesis from its end."""
         premise: list[int] = self._encode(pair.premise).ids
-        hypothesis: list[int] = self._encode(pair.hypothesis).ids
+        read = self._encode(pair.hypothesis)
+        hypothesis: list[int] = read.ids
+        unknown = sum(
+            end - start for one, (start, end) in zip(read.ids, read.offsets, strict=True) if one == self._unknown
+        )
         first_kept, second_kept = fitted(len(premise), len(hypothesis), self._room)
         first = [self._start, *premise[:first_kept], self._end]
         second = [*hypothesis[:second_kept], self._end]
-        return _Encoded(first, second, whole=second_kept == len(hypothesis))
+        legible = unknown <= MOST_UNKNOWN * len(pair.hypothesis)
+        return _Encoded(first, second, whole=legible and second_kept == len(hypothesis))
 
     def _special(self, token: str) -> int:
         found = self._inner.token_to_id(token)

@@ -15,7 +15,7 @@ class RoutedModel:
     """A ``Model`` that gives a pair to ``other`` if ``to_other`` says so, and else to ``main``.
 
     ``spans_of_other`` says whose tokens a text is cut by; ``main``'s without it. ``name`` is ``main``'s unless given,
-    the limit the lower of the two.
+    ``max_tokens`` is ``main``'s, and no more than ``other``'s where that cuts texts too.
     """
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 
 import pytest
@@ -131,6 +132,48 @@ def absent(claim, evidence):
         ("It costs $5.", "| Item | Price ($) |\n|---|---|\n| Tea | 5 |"),
         ("It weighs 5.", "It weighs 5 kg."),
         ("The fee is 1.2.3.", "Version 1.2.3 is out."),
+        ("O preço dos planos é 10 euros.", "O plano custa 10 euros."),
+        ("Cuesta dos euros.", "It costs 2 euros."),
+        ("Cuesta dos mil euros.", "It costs 2,000 euros."),
+        ("Il y a neuf euros.", "It costs 9 euros."),
+        ("It has about 1500 users.", "It has 1,523 users."),
+        ("It has about 1500 users.", "It has 1523 users."),
+        ("It has about 1,500 users.", "| Users | 1500 |"),
+        ("It has over 1500 users.", "It has 1,600 users."),
+        ("It has over 1500 users.", "It has 1600 users."),
+        ("It has at least 2000 users.", "It has 2,500 users."),
+        ("It opened about 1990.", "It opened in 1991."),
+        ("Le prix est de 1 500 €.", "The price is 1,500 euros."),
+        ("The price is €1500.", "Le prix est de 1 500 €."),
+        ("The price is EUR 1 500,50.", "The price is 1500.50 euros."),
+        ("Il y a 2 300 000 euros.", "It is 2.3 million euros."),
+        ("In 2019 300 people came.", "300 people came in 2019."),
+        ("It is -5 °C.", "It is \u22125 °C."),
+        ("It is -5 °C.", "| Temperature (°C) |\n|---|\n| -5 |"),
+        ("It fell 5%.", "Growth was -5%."),
+        ("- 5 items came.", "5 items came."),
+        ("It takes 5-10 days.", "It takes 5 to 10 days."),
+        ("Hay veinte habitaciones.", "There are 20 rooms."),
+        ("Hay treinta y cinco habitaciones.", "There are 35 rooms."),
+        ("Son mil quinientos euros.", "It costs 1500 euros."),
+        ("São duzentos e cinquenta euros.", "It costs 250 euros."),
+        ("Es sind fünfundzwanzig Zimmer.", "There are 25 rooms."),
+        ("Es sind dreitausend Euro.", "It costs 3,000 euros."),
+        ("Er zijn drieëndertig kamers.", "There are 33 rooms."),
+        ("Er zijn vijftien kamers.", "There are 15 rooms."),
+        ("Ci sono trentacinque camere.", "There are 35 rooms."),
+        ("Il y a dix-sept chambres.", "There are 17 rooms."),
+        ("Il y a quatre-vingt-dix-sept chambres.", "There are 97 rooms."),
+        ("Il y a soixante et onze chambres.", "There are 71 rooms."),
+        ("Ça coûte cinq cents euros.", "It costs 500 euros."),
+        ("It costs five cents.", "It costs 5 cents."),
+        ("千五百円です。", "1,500円です。"),
+        ("三万五千人が来た。", "35,000 people came."),
+        ("三日かかる。", "It takes 3 days."),
+        ("5時間かかる。", "It takes 5 hours."),
+        ("三月五日に開いた。", "It opened on 5 March."),
+        ("3日に開いた。", "2021年3月3日に開いた。"),
+        ("一九九〇年に開いた。", "It opened in 1990."),
     ],
 )
 def test_the_same_value_is_carried_however_it_is_written(claim, evidence):
@@ -169,6 +212,16 @@ def test_the_same_value_is_carried_however_it_is_written(claim, evidence):
         ("It opened before 1984.", "It opened in 1985."),
         ("It has 7.6 million users.", "It has 7,512,345 users."),
         ("It has 7.5 users.", "It has 7.512 users."),
+        ("It is -5 °C.", "It is 5 °C."),
+        ("It is 5 °C.", "It is \u22125 °C."),
+        ("Growth was -5%.", "Growth was 5%."),
+        ("It opened about 1990.", "It opened in 1950."),
+        ("It opened after 1984.", "It has 2,000 users."),
+        ("It has over 1500 users.", "It has 1,400 users."),
+        ("In 2019 300 people came.", "In 2019 2,019,300 people came."),
+        ("Il y a neuf euros.", "It costs 8 euros."),
+        ("Hay veinte habitaciones.", "There are 30 rooms."),
+        ("三日かかる。", "It takes 4 days."),
     ],
 )
 def test_another_value_is_absent(claim, evidence):
@@ -191,6 +244,10 @@ def test_another_value_is_absent(claim, evidence):
         ("On 3 March 2021 it fell 5% to $20.", 3),
         ("In May it may rain.", 1),
         ("You may march on.", 0),
+        ("João dos Santos e Otto Hahn têm um vélo neuf.", 0),
+        ("Ao longo dos anos onze school groeide.", 0),
+        ("一般の人は四日市で数千円を払う。", 0),
+        ("Entre veinte y treinta días.", 2),
     ],
 )
 def test_what_counts_as_a_value(claim, count):
@@ -347,6 +404,21 @@ def test_an_honest_claim_is_not_swapped(claim, evidence):
         ("The fee is refundable.", "The fee is not refundable.", 1),
         ("She refused to sign the contract.", "She signed the contract.", 1),
         ("Der Plan deckt die Kosten nicht.", "Der Plan deckt die Kosten nicht.", 0),
+        ("Der Plan deckt die Kosten nicht.", "Der Plan deckt die Kosten.", 1),
+        ("Die Police deckt Diebstahl.", "Die Police deckt Diebstahl nicht.", 1),
+        ("Die Police deckt Feuer.", "Die Police deckt Diebstahl nicht, Feuer aber schon.", 0),
+        ("Die Kosten werden vom Plan nicht gedeckt.", "Der Plan deckt die Kosten nicht.", 0),
+        ("Deckt die Police Diebstahl?", "Deckt die Police Diebstahl nicht?", 0),
+        ("Die Police deckt Diebstahl oder Feuer.", "Die Police deckt Diebstahl oder nicht.", 0),
+        ("De polis dekt diefstal.", "De polis dekt diefstal niet.", 1),
+        ("De polis dekt diefstal niet.", "De polis dekt diefstal niet.", 0),
+        ("この保険は盗難を補償します。", "この保険は盗難を補償しません。", 1),
+        ("この保険は盗難を補償しない。", "この保険は盗難を補償する。", 1),
+        ("この保険は盗難を補償しません。", "この保険は盗難を補償しません。", 0),
+        ("申請しなければなりません。", "申請する必要があります。", 0),
+        ("補償の対象外です。", "補償されません。", 0),
+        ("在庫は少ない。", "在庫は少ないです。", 0),
+        ("一緒に行きます。", "一緒に行きませんか。", 0),
         ("The plan does not cover dental care.", "Dental care is not covered by the plan.", 0),
         ("The plan not only covers dental care.", "The plan covers dental care.", 0),
         ("The museum opened in 1793.", "The museum did not open until 1793.", 0),
@@ -560,15 +632,30 @@ def test_any_texts_can_be_compared(one, other):
         "respectively A and 1 ",
         "\u0301",
         "é",
+        "Ann 5, 1. Mario ",
+        "1. März ",
+        "Ann is in Oslo and Bo in Bath, ",
+        "nicht, ",
+        "一",
+        "99月",
+        "ません",
+        "111 ",
+        "-1,",
+        "vingt-",
+        "treinta y ",
     ],
 )
 def test_adversarial_text_takes_linear_time(piece):
-    """A hundred thousand characters of anything: no pattern backtracks, no step looks at all of the rest again."""
-    text = (piece * 100_000)[:100_000]
-    begun = time.perf_counter()
-    facts = facts_of(text)
-    compare(facts, facts)
-    assert time.perf_counter() - begun < 10
+    """Of anything: no pattern backtracks, no step looks at all of the rest again. Twice the text, twice the time."""
+
+    def spent(length):
+        gc.collect()
+        begun = time.process_time()
+        facts = facts_of((piece * length)[:length])
+        compare(facts, facts)
+        return time.process_time() - begun
+
+    assert min(spent(20_000), spent(20_000)) < 3 * max(0.05, min(spent(10_000), spent(10_000)))
 
 
 def test_what_is_weighed_is_nought_for_a_copy():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.grounding.claims import kind_of
+from proxy.grounding.kinds import kind_of
 from proxy.grounding.types import ClaimKind
 
 A, C, Q, N = ClaimKind.ASSERTION, ClaimKind.COURTESY, ClaimKind.QUESTION, ClaimKind.ABSTENTION
@@ -305,6 +305,13 @@ ASSENTS = [
     ("もちろんです。", "料金はいくらですか？", "料金は無料ですか？"),
     ("Of course!", "¿Cuánto cuesta el plan?", "¿Es gratis el plan?"),
     ("Sure!", "Hi, what is the fee?", "What is the fee, and is it free?"),
+    ("¡Claro!", "¿Cuáles son los precios y plazos?", "¿Cuál es el precio y se puede cancelar?"),
+    ("Bien sûr !", "Quels sont les frais et délais ?", "Quels sont les frais et sont-ils remboursés ?"),
+    ("Natürlich!", "Was kostet der Tarif?", "Was kostet der Tarif und ist er kündbar?"),
+    ("Natuurlijk!", "Wat zijn de kosten en voordelen?", "Wat zijn de kosten en kan ik opzeggen?"),
+    ("Claro!", "Quais são os custos e prazos?", "Quais são os custos e posso cancelar?"),
+    ("Certo!", "Come funziona il rimborso?", "Come funziona il rimborso e posso averlo?"),
+    ("もちろんです。", "いつから使えますか？", "いつでも使えますか？"),
 ]
 
 

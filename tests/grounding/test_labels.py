@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.grounding.claims import kind_of, split_claims
+from proxy.grounding.claims import split_claims
+from proxy.grounding.kinds import kind_of
 from proxy.grounding.types import ClaimKind
 
 LABELS = """

@@ -161,6 +161,7 @@ LAYOUTS = [
     ),
     ("It has:\n- A:\n    - B:\n        - one\n- C is so.", ["It has: A: B: one", "It has: C is so."]),
     ("It has:\n- one\n\nText is here.\n\n- two is so.", ["It has: one", "Text is here.", "two is so."]),
+    ("It has:\na) 5 seats\nB. mail", ["It has: 5 seats", "It has: B. mail"]),
     ("El plan incluye:\n- 5 plazas", ["El plan incluye: 5 plazas"]),
     ("プランの内容は次を含みます：\n- 5席", ["プランの内容は次を含みます： 5席"]),
 ]
@@ -187,12 +188,28 @@ TABLES = [
     ("| Plan |\n|---|\n| Basic |\n\nText is here.\n\n| $10 |", ["Text is here.", "$10"]),
     ("| Pro | Price |\n|---|---|\n| 1 | 2 |", ["Pro; Price", "Pro: 1; Price: 2"]),
 ]
+LONG_CELL = "word " * 60
 
 
 @pytest.mark.parametrize(("answer", "last"), TABLES)
 def test_a_row_is_judged_with_its_header(answer, last):
     """Each cell after the name of its column, and the heading over the table before them."""
     assert all_asked(answer)[-len(last) :] == last
+
+
+@pytest.mark.parametrize(
+    ("row", "last"),
+    [
+        (f"| Basic | {LONG_CELL}and {LONG_CELL}| $10 |", "Price: $10"),
+        (f"| Basic | {LONG_CELL}x, | {LONG_CELL}|", f"Price: {LONG_CELL.strip()}"),
+    ],
+)
+def test_the_rest_of_a_long_row_keeps_its_columns(row, last):
+    """So do the rows after it."""
+    *_, rest, after = all_asked(f"| Plan | Terms | Price |\n|---|---|---|\n{row}\n| Pro | none | $20 |")
+    assert rest.endswith(last)
+    assert rest.startswith(("Terms: word", "Terms: and", "Price: word"))
+    assert after == "Plan: Pro; Terms: none; Price: $20"
 
 
 def test_a_row_that_has_a_header_needs_no_query():

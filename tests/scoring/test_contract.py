@@ -22,7 +22,7 @@ from scoring import support
 
 from proxy.grounding.errors import Overloaded, ScoringError
 from proxy.grounding.types import CheckKind, Pair
-from proxy.scoring.embedded import EmbeddedModel
+from proxy.scoring.embedded import EmbeddedModel, embedded_model
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -238,5 +238,5 @@ async def test_relevance_is_the_embedded_models_where_a_checker_has_none(tmp_pat
     folder = CHECKPOINTS[name](tmp_path / "model", *((("neutral", "entailment"),) if name == "nli" else ()))
     scorer, _ = support.configured(tmp_path, {"backend": "transformers", "model": str(folder), "threads": 1})
     relevance = [each for each in pairs() if each.kind is CheckKind.RELEVANCE]
-    assert await scorer.score(relevance) == EmbeddedModel().score(relevance)
+    assert await scorer.score(relevance) == embedded_model().score(relevance)
     await scorer.close()

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from proxy.grounding.phrases.grammar import Language, abstaining, mentions, openings, parts_of, phrases, repeated, words
+from proxy.grounding.phrases.grammar import (
+    Language,
+    abstaining,
+    leading,
+    mentions,
+    openings,
+    parts_of,
+    phrases,
+    repeated,
+    words,
+)
 
 _DOCUMENTS = parts_of(
     {
@@ -152,6 +162,7 @@ DUTCH = Language(
         _PARTS,
     ),
     asking=words("of hoe hoeveel hoelang lang wanneer waar wie wat welke welk"),
+    common=words("en niet is wordt zijn heeft was werd ook geen dat of"),
     small=words(
         "de het een van voor in op aan bij met naar uit over door om te tot uw je jouw jullie mijn ons onze hun haar "
         "zijn deze dit die u ik men we wij zich er"
@@ -175,6 +186,10 @@ DUTCH = Language(
         "bronnen"
     ),
     steps=words("stap"),
+    joins=words("en"),
+    answers=words("ja nee waar onwaar"),
+    loaded=words("gratis inbegrepen gedekt mogelijk toegestaan"),
+    greetings=leading("(hallo|goedendag)", "[,、 ]+"),
     asks=openings(
         """
         [en] [van|voor|met|in|op|bij|tot|sinds|vanaf] (wat|hoe|hoeveel|hoelang|wanneer|waar|waarom|wie|welk|welke)
@@ -182,7 +197,19 @@ DUTCH = Language(
         (waarmee|waarvoor|waaraan|waarop|leg uit|beschrijf|vat samen|noem|vertel me over|geef een overzicht)
         """
     ),
+    adds=mentions(
+        """
+        (en|of|maar) (is|zijn|was|heeft|hebben|kan|kunnen|moet|moeten|mag|mogen|wordt|worden|dekt|kost)
+        (leg uit|uitleggen|vertellen|zeggen|weten|weet) of
+        """
+    ),
     choices=mentions("(of|tussen|welk|welke|beter|beste)"),
+    connectives=leading(
+        """
+        (bovendien|echter|maar|en)
+        """,
+        ",? ",
+    ),
     refers=openings(
         """
         (hij|zij|ze|deze|dit|dat|hun|haar|beide|beiden|zijn|laatstgenoemde|eerstgenoemde|daar|daarmee|daarvoor|hiermee)

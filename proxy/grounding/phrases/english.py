@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proxy.grounding.phrases.english_clauses import VERBS
-from proxy.grounding.phrases.grammar import Manners, mentions, openings, parts_of, phrases, repeated, words
+from proxy.grounding.phrases.grammar import Manners, leading, mentions, openings, parts_of, phrases, repeated, words
 
 _MORE = {"more": "(?:else|other|further|more|questions?|help|assistance|information|details)"}
 _COURTESIES = """
@@ -24,6 +24,13 @@ _COURTESIES = """
     how (can|may) i help [you] [today]
     """
 _ASSENTS = "(sure thing|sure|of course|certainly|absolutely|no problem|great|okay|ok)"
+
+_ASKING = {
+    "wh": r"(?:(?:what|when|where)(?! (?:i|we|you|he|she|it|they|my|our|your|the|an?)\b)|why|how(?! about\b))",
+    "show": "show me (?:how|what|where|which)",
+    "give": "give me (?:(?:an?|the|some|more) )?(?:overview|summary|list|examples?|details|information|reasons?|steps)",
+}
+"""Not "When I travel am I covered?", "How about Sunday?" nor "Give me a refund?": yes answers these."""
 
 ENGLISH = Manners(
     courtesies=repeated(_COURTESIES, parts=_MORE),
@@ -60,15 +67,32 @@ ENGLISH = Manners(
         "requirements tips recommendations links resources reference references source sources opening"
     ),
     steps=words("step"),
+    joins=words("and"),
+    answers=words("yes no not true false correct incorrect right wrong indeed"),
+    loaded=words("free included covered possible allowed required available"),
+    greetings=leading("(hi|hello|hey|please)", "[,、 ]+"),
     asks=openings(
         """
-        [and|so|but] [at|by|for|from|in|on|to|with|until|since] (what|when|where|why|how|who|whom|whose|which)
-        (can|could|would) you [please] (explain|describe|list|show me|give me)
-        (can|could|would) you [please] tell me (about|how|the|what|when|where|why)
-        (explain|describe|list|summarise|summarize|tell me about|tell me how|tell me what|tell me the|give me|outline)
+        [and|so|but] [at|by|for|from|in|on|to|with|until|since] (<wh>|who|whom|whose|which)
+        [(can|could|would) you] [please] (explain|describe|summarise|summarize|<show>|<give>)
+        [(can|could|would) you] [please] tell me (about|how|the|what|when|where|why)
+        [(can|could|would) you] [please] (list|outline) (all|the|some|your|my|our|every|any|how|what|which)
+        """,
+        _ASKING,
+    ),
+    adds=mentions(
+        """
+        (and|or|but) [also] (is|are|am|was|were|do|does|did|has|have|can|could|will|would|may|must|should)
+        (whether|explain if|describe if|tell me if|know if|see if|check if|confirm if|or not)
         """
     ),
     choices=mentions("(or|between|which|who|whom|versus|vs|better|best|rather)"),
+    connectives=leading(
+        """
+        (however|but|and|so|also|additionally|in addition|moreover|furthermore|therefore|thus|then|yet|still)
+        """,
+        ",? ",
+    ),
     refers=openings(
         """
         (he|she|it|they|this|these|those|that|his|her|its|their|both|such|each|neither|either|the former|the latter)

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from proxy.grounding.phrases.grammar import Language, abstaining, mentions, openings, parts_of, phrases, repeated, words
+from proxy.grounding.phrases.grammar import (
+    Language,
+    abstaining,
+    leading,
+    mentions,
+    openings,
+    parts_of,
+    phrases,
+    repeated,
+    words,
+)
 
 _DOCUMENTS = parts_of(
     {
@@ -174,6 +184,7 @@ FRENCH = Language(
         _PARTS,
     ),
     asking=words("si s combien quand où comment qui que quel quelle quels quelles"),
+    common=words("et ou est sont pas ne qui que été était"),
     small=words(
         "le la les l un une des du de d au aux à en dans avec par pour sur chez son sa ses leur leurs votre vos ton "
         "ta tes mon ma mes notre nos ce cet cette ces se s vous tu te t me m je nous"
@@ -198,6 +209,10 @@ FRENCH = Language(
         "conseils références source sources"
     ),
     steps=words("étape"),
+    joins=words("et"),
+    answers=words("oui non vrai faux"),
+    loaded=words("gratuit gratuite inclus incluse couvert couverte autorisé autorisée"),
+    greetings=leading("bonjour", "[,、 ]+"),
     asks=openings(
         """
         [et] [à|de|pour|depuis|avec|en|par] (quel|quelle|quels|quelles|combien|quand|où|comment|pourquoi|qui|quoi)
@@ -206,7 +221,19 @@ FRENCH = Language(
         (explique|expliquez|expliquez-moi|explique-moi|décris|décrivez|résume|résumez|liste|listez|parlez-moi|parle-moi)
         """
     ),
+    adds=mentions(
+        """
+        (et|ou|mais) (est|sont|est-ce|est-il|est-elle|ont|peut|peut-on|puis-je|dois-je|faut-il|y a-t-il|a-t-il)
+        (explique|expliquez|expliquez-moi|explique-moi|m'expliquer|savoir|sais) s[i]
+        """
+    ),
     choices=mentions("(ou|entre|lequel|laquelle|lesquels|lesquelles|quel|quelle|quels|quelles|qui|mieux|meilleur)"),
+    connectives=leading(
+        """
+        (de plus|cependant|mais|et|aussi|en outre)
+        """,
+        ",? ",
+    ),
     refers=openings(
         """
         il (est|était|sera|a|avait|y a|faut|coûte|peut|doit|comprend|inclut|offre|permet|dure|contient|couvre|ne|s'agit)

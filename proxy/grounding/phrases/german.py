@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from proxy.grounding.phrases.grammar import Language, abstaining, mentions, openings, parts_of, phrases, repeated, words
+from proxy.grounding.phrases.grammar import (
+    Language,
+    abstaining,
+    leading,
+    mentions,
+    openings,
+    parts_of,
+    phrases,
+    repeated,
+    words,
+)
 
 _DOCUMENTS = parts_of(
     {
@@ -175,6 +185,7 @@ GERMAN = Language(
         _PARTS,
     ),
     asking=words("ob wie wann wo wer wen wem was viel viele lange hoch welche welcher welches welchen woher wohin"),
+    common=words("und oder nicht ist war sind wird wurde werden wurden hat haben kein keine auch als"),
     small=words(
         "der die das den dem des ein eine einen einem einer eines zu zum zur in im an am auf aus bei mit nach von "
         "vom für über durch um ihr ihre ihren ihrem ihrer mein meine meinen meinem meiner dein deine deinen unser "
@@ -201,15 +212,33 @@ GERMAN = Language(
         "quelle quellen"
     ),
     steps=words("schritt"),
+    joins=words("und"),
+    answers=words("ja nein wahr falsch"),
+    loaded=words("kostenlos gratis inbegriffen enthalten gedeckt abgedeckt möglich erlaubt"),
+    greetings=leading("(hallo|guten tag|bitte)", "[,、 ]+"),
     asks=openings(
         """
-        [und] [ab|bis|seit|für|mit|in|zu|von|auf] (was|wie|wann|wo|warum|weshalb|wieso|wer|wem|wen|wessen|welche)
+        [und] [ab|bis|seit|für|mit|in|zu|von|auf] (wie|wann|wo|warum|weshalb|wieso|wer|wem|wen|wessen|welche)
         [und] [ab|bis|seit|für|mit|in|zu|von|auf] (welcher|welches|welchen|welchem|wieviel|woher|wohin|womit|wofür)
+        [und] was (ist|sind|kostet|kosten|deckt|decken|umfasst|enthält|beinhaltet|bietet|bedeutet|heißt|gilt|passiert)
+        [und] was (muss|müssen|kann|können|soll|sollte|darf|wird|werden|brauche|benötige|mache|tue|geschieht|gibt|genau)
         (können sie|könnten sie|kannst du) mir (sagen|erklären)[,] (was|wie|wann|wo|warum|wer|welche|welcher|welches)
         (erkläre|erklären sie|erklär|beschreibe|beschreiben sie|fasse|fassen sie|liste|nenne|nennen sie|erzähl)
         """
     ),
+    adds=mentions(
+        """
+        (und|oder|aber) (ist|sind|war|hat|haben|kann|können|muss|müssen|darf|dürfen|wird|werden|gibt|gilt|deckt|kostet)
+        ob
+        """
+    ),
     choices=mentions("(oder|zwischen|welche|welcher|welches|welchen|welchem|wer|wen|wem|besser|bessere|beste)"),
+    connectives=leading(
+        """
+        (außerdem|jedoch|aber|und|zudem)
+        """,
+        ",? ",
+    ),
     refers=openings(
         """
         (er|es|dieser|diese|dieses|diesen|diesem|dies|jener|jene|jenes|sein|seine|seinen|ihr|ihre|ihren|beide|beides)

@@ -69,7 +69,7 @@ class Abstaining:
         return None if found is None else topics_of(found)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Manners:
     """How one language greets, heads, asks and refers. All patterns ignore case.
 
@@ -77,10 +77,12 @@ class Manners:
     ``lead_ins`` match a whole line without its colon; their groups are topics. ``small`` are words that a topic or
     label may hold beside the query's; ``barred`` words that it must not hold even so: negations, and what joins
     clauses. ``labels`` are nouns that head a section or a column, ``fillers`` words that add nothing to one, ``steps``
-    nouns that a number may follow. ``asks`` matches the opening of a question that yes cannot answer, ``choices`` what
-    offers answers within a question, ``refers`` the opening of a sentence about the one before, ``verbs`` some that
-    make a sentence of a few words. Without spaces between words (``spaced``) topics are checked in stretches, and
-    ``barred`` are stretches too.
+    nouns that a number may follow, ``joins`` words for "and", ``answers`` those that say yes or no, and ``loaded`` more
+    that no label may hold, for they may answer too. ``greetings`` match what may open a query, ``asks`` the opening of
+    a question that yes cannot answer; ``adds`` finds a further one within it that yes may answer, ``choices`` what
+    offers answers. ``connectives`` match what may open a sentence, ``refers`` the opening of a sentence about the one
+    before, ``verbs`` finds some that make a sentence of a few words. Without spaces between words (``spaced``) topics
+    are checked in stretches, and ``barred`` are stretches too.
     """
 
     courtesies: re.Pattern[str]
@@ -91,25 +93,33 @@ class Manners:
     labels: frozenset[str]
     fillers: frozenset[str]
     steps: frozenset[str]
+    joins: frozenset[str]
+    answers: frozenset[str]
+    loaded: frozenset[str]
+    greetings: re.Pattern[str]
     asks: re.Pattern[str]
+    adds: re.Pattern[str]
     choices: re.Pattern[str]
+    connectives: re.Pattern[str]
     refers: re.Pattern[str]
     verbs: re.Pattern[str]
     spaced: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Language(Manners):
     """And how it asks back and abstains.
 
     ``documents`` finds a mention of the sources; ``questions`` matches a whole sentence without its marks, its groups
-    are topics. After one of ``asking`` ("whether", "how much") a topic may be a clause.
+    are topics. After one of ``asking`` ("whether", "how much") a topic may be a clause. By its ``common``
+    words and the small ones a text is known to be in the language.
     """
 
     documents: re.Pattern[str]
     questions: re.Pattern[str]
     abstentions: Abstaining
     asking: frozenset[str]
+    common: frozenset[str]
 
 
 def topics_of(found: re.Match[str]) -> Topics:
@@ -141,6 +151,11 @@ def repeated(lines: str, *, parts: Mapping[str, str] | None = None, spaced: bool
 def openings(lines: str, parts: Mapping[str, str] | None = None) -> re.Pattern[str]:
     """A pattern that matches any line at the beginning of a sentence, in whole words."""
     return re.compile(rf"{source_of(lines, parts)}(?!\w)", re.IGNORECASE)
+
+
+def leading(lines: str, after: str) -> re.Pattern[str]:
+    """A pattern that matches any line at the beginning of a text, with ``after``, an expression, behind it."""
+    return re.compile(f"{source_of(lines)}{after}", re.IGNORECASE)
 
 
 def parts_of(table: Mapping[str, str], topic: str = TOPIC) -> dict[str, str]:

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from proxy.grounding.phrases.grammar import Language, abstaining, mentions, openings, parts_of, phrases, repeated, words
+from proxy.grounding.phrases.grammar import (
+    Language,
+    abstaining,
+    leading,
+    mentions,
+    openings,
+    parts_of,
+    phrases,
+    repeated,
+    words,
+)
 
 _DOCUMENTS = parts_of(
     {
@@ -166,6 +176,7 @@ ITALIAN = Language(
         _PARTS,
     ),
     asking=words("se quanto quanta quanti quante quando dove come chi quale quali qual cosa che"),
+    common=words("che non è sono sarà stato stata"),
     small=words(
         "il lo la i gli le l un uno una di del dello della dei degli delle d dell da dal dallo dalla dai dalle a al "
         "allo alla ai agli alle all in nel nello nella nei negli nelle nell con su sul sullo sulla sui sulle sull "
@@ -191,15 +202,32 @@ ITALIAN = Language(
         "principale principali chiave punti frequenti metodi raccomandazioni consigli fonte fonti riferimenti"
     ),
     steps=words("passo passaggio"),
+    joins=words("e ed"),
+    answers=words("sì no vero falso"),
+    loaded=words("incluso inclusa compreso compresa coperto coperta possibile consentito consentita gratuito gratuita"),
+    greetings=leading("(ciao|buongiorno)", "[,、 ]+"),
     asks=openings(
         """
-        [e] [a|di|da|in|con|per|su|fino a] (che|cosa|che cosa|come|quando|dove|quanto|quanta|quanti|quante|quale|quali)
+        [e] [a|di|da|in|con|per|su|fino a] (che|cosa|che cosa|quando|dove|quanto|quanta|quanti|quante|quale|quali)
+        [e] come (posso|si|funziona|funzionano|faccio|fare|devo|viene|vengono|è|sono|mai|va|ottengo|cambio|annullo)
         [e] [a|di|da|in|con|per|su] (chi|perché|qual)
         (puoi|può|potresti|potrebbe) (dirmi|spiegarmi|indicarmi) (che|cosa|come|quando|dove|quanto|quale|quali)
         (cos'è|com'è|dov'è|spiega|spiegami|descrivi|descriva|riassumi|riassuma|elenca|elenchi|parlami)
         """
     ),
+    adds=mentions(
+        """
+        (e|ed|o|oppure|ma) [si|mi] (è|sono|c'è|ci sono|ha|hanno|posso|può|possono|devo|deve|copre|include|costa)
+        (spiega|spiegami|spiegarmi|dirmi|sapere|so) se
+        """
+    ),
     choices=mentions("(o|oppure|tra|fra|quale|quali|qual|chi|meglio|migliore)"),
+    connectives=leading(
+        """
+        (inoltre|tuttavia|ma|e)
+        """,
+        ",? ",
+    ),
     refers=openings(
         """
         (egli|lui|lei|esso|essa|essi|esse|loro|questo|questa|questi|queste|quello|quella|quelli|quelle|quest'ultimo)

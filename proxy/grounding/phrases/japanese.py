@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from proxy.grounding.phrases.grammar import Language, abstaining, parts_of, phrases, repeated, words
+from proxy.grounding.phrases.grammar import Language, abstaining, leading, parts_of, phrases, repeated, words
 
 _PARTS = parts_of(
     {
@@ -134,6 +134,7 @@ JAPANESE = Language(
         _PARTS,
     ),
     asking=frozenset(),
+    common=frozenset(),
     small=frozenset(),
     barred=words("は が も を です ます だ ない ません か で けど"),
     labels=words(
@@ -148,14 +149,20 @@ JAPANESE = Language(
         "参考資料"
     ),
     steps=words("ステップ 手順"),
+    joins=frozenset(),
+    answers=words("はい いいえ"),
+    loaded=frozenset(),
+    greetings=leading("こんにちは", "[,、 ]+"),
     asks=phrases(
         """
-        <any>(何|なに|いつ|どこ|どう|いくら|なぜ|どれくらい|どのくらい|どの程度|いくつ|誰|だれ|どれ|どの|どちら)
+        <any>(何|なに|いつ|どこ|どう|いくら|なぜ|どれくらい|どのくらい|どの程度|いくつ|誰|だれ|どれ|どの|どちら)<open>
         <any>(教えて|説明して|要約して|まとめて)
         """,
-        {"any": r"[^。？！?]*?"},
+        {"any": r"[^。？！?]*?(?<!任)(?<!か)", "open": "(?!か(?!ら|月)|でも|も)"},
     ),
+    adds=phrases("か(どうか|否か)"),
     choices=phrases("(それとも|または|あるいは|どちら|どれ|どっち|誰|だれ|いずれ|と比べて)"),
+    connectives=leading("(また|しかし|さらに|そして|ただし|なお)", "、"),
     refers=phrases(
         """
         (これ|それ|あれ|この|その|あの|ここ|そこ|彼|彼女|両者|両方|前者|後者|当該|こちら|そちら|どちらも|いずれも)

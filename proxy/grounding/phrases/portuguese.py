@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from proxy.grounding.phrases.grammar import Language, abstaining, mentions, openings, parts_of, phrases, repeated, words
+from proxy.grounding.phrases.grammar import (
+    Language,
+    abstaining,
+    leading,
+    mentions,
+    openings,
+    parts_of,
+    phrases,
+    repeated,
+    words,
+)
 
 _DOCUMENTS = parts_of(
     {
@@ -159,6 +169,7 @@ PORTUGUESE = Language(
         _PARTS,
     ),
     asking=words("se quanto quanta quantos quantas quando onde como quem que qual quais"),
+    common=words("não é foi são uma tem"),
     small=words(
         "o a os as um uma uns umas de do da dos das em no na nos nas ao à aos às com por pelo pela pelos pelas para "
         "sobre seu sua seus suas meu minha meus minhas nosso nossa este esta estes estas esse essa esses essas isso "
@@ -183,14 +194,31 @@ PORTUGUESE = Language(
         "principal principais chave pontos frequentes recomendações dicas fonte fontes referências"
     ),
     steps=words("passo"),
+    joins=words("e"),
+    answers=words("sim não verdadeiro falso"),
+    loaded=words("incluído incluída coberto coberta possível permitida gratuito gratuita"),
+    greetings=leading("(olá|oi|bom dia|por favor)", "[,、 ]+"),
     asks=openings(
         """
         [e] [a|de|em|com|por|para|desde|até] (que|quê|como|quando|onde|quanto|quanta|quantos|quantas|qual|quais|quem)
         [você] (pode|poderia|podes) (me dizer|dizer-me|explicar|me explicar) (que|como|quando|onde|quanto|qual|o que)
-        (o que|por que|porque|porquê|aonde|explique|explica|descreva|descreve|resuma|resume|liste|fale sobre|fale-me)
+        (o que|por que|porque|porquê|aonde|explique|explica|descreva|descreve|resuma|liste|fale sobre|fale-me)
+        resume (o|os|as|este|esta|estes|estas)
+        """
+    ),
+    adds=mentions(
+        """
+        (e|ou|mas) [se] (é|são|está|estão|há|tem|têm|posso|pode|podem|devo|deve|cobre|inclui|custa)
+        (explique|explica|explicar|dizer|dizer-me|saber|sei) se
         """
     ),
     choices=mentions("(ou|entre|qual|quais|quem|melhor|pior)"),
+    connectives=leading(
+        """
+        (além disso|no entanto|porém|mas|e)
+        """,
+        ",? ",
+    ),
     refers=openings(
         """
         (ele|ela|eles|elas|este|esta|isto|estes|estas|esse|essa|isso|esses|essas|aquele|aquela|aquilo|aqueles|aquelas)

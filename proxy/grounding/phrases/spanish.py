@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from proxy.grounding.phrases.grammar import Language, abstaining, mentions, openings, parts_of, phrases, repeated, words
+from proxy.grounding.phrases.grammar import (
+    Language,
+    abstaining,
+    leading,
+    mentions,
+    openings,
+    parts_of,
+    phrases,
+    repeated,
+    words,
+)
 
 _DOCUMENTS = parts_of(
     {
@@ -171,6 +181,7 @@ SPANISH = Language(
         _PARTS,
     ),
     asking=words("si cuánto cuánta cuántos cuántas cuándo dónde cómo quién quiénes qué cuál cuáles"),
+    common=words("y fue era son es está han"),
     small=words(
         "el la los las lo un una unos unas de del a al en con por para sobre su sus tu tus mi mis nuestro nuestra "
         "nuestros nuestras este esta estos estas ese esa esos esas se le les te me"
@@ -195,15 +206,32 @@ SPANISH = Language(
         "principales clave puntos frecuentes métodos recomendaciones consejos referencias fuente fuentes"
     ),
     steps=words("paso"),
+    joins=words("y e"),
+    answers=words("sí si no verdadero falso"),
+    loaded=words("gratis gratuito gratuita incluido incluida cubierto cubierta posible permitido permitida"),
+    greetings=leading("(hola|buenos días|buenas tardes|por favor)", "[,、 ]+"),
     asks=openings(
         """
         [y|a|de|en|con|por|para|desde|hasta] (qué|cómo|cuándo|dónde|cuánto|cuánta|cuántos|cuántas|cuál|cuáles)
         [y|a|de|en|con|por|para|desde|hasta] (quién|quiénes|como|cuando|donde|cuanto|cuantos|cuales|quienes)
         (puede|puedes|podría|podrías) (decirme|explicarme|indicarme) (qué|cómo|cuándo|dónde|cuánto|cuál|cuáles)
-        (explica|explique|explícame|explíqueme|describe|describa|resume|resuma|enumera|enumere|lista|háblame|hábleme)
+        (explica|explique|explícame|explíqueme|describe|describa|resuma|enumera|enumere|lista|háblame|hábleme)
+        resume (el|la|los|las|este|esta|estos|estas)
+        """
+    ),
+    adds=mentions(
+        """
+        (y|e|o|u|pero) [se|me|le|lo|la] (es|son|está|están|hay|tiene|tienen|puedo|puede|pueden|debo|debe|cubre|incluye)
+        (explica|explique|explícame|explíqueme|explicarme|saber|sé) si
         """
     ),
     choices=mentions("(o|u|entre|cuál|cuáles|cual|cuales|quién|quiénes|mejor|peor)"),
+    connectives=leading(
+        """
+        (además|sin embargo|pero|y|también)
+        """,
+        ",? ",
+    ),
     refers=openings(
         """
         (él|ella|ello|ellos|ellas|este|esta|esto|estos|estas|ese|esa|eso|esos|esas|aquel|aquella|aquellos|aquellas)
