@@ -43,6 +43,9 @@ _WORTH = 0.12
 _GAP = 8
 """Characters that may lie between sentences that follow each other: white space, a list's mark."""
 
+_ANSWER = 2
+"""Segments after a question that answer it: "No.", and why."""
+
 _SHARE_OF_FRAME = 0.7
 """How much of its other words one must share with the other to count as the same statement."""
 
@@ -178,17 +181,28 @@ def _same_statement(frame: frozenset[str], sentence: _Sentence) -> bool:
 
 
 def _sentences(windows: Iterable[Window], names: frozenset[str]) -> list[_Sentence]:
-    """Each sentence of the windows once, though windows overlap and sources repeat themselves."""
+    """Each sentence of the windows once, though windows overlap and sources repeat themselves.
+
+    A question states nothing, so it is read together with what follows it: "Is it safe? No. Wash it by hand."
+    """
     found: dict[str, _Sentence] = {}
     for window in windows:
-        for start, end in segments(window.text):
-            text = window.text[start:end].strip()
+        spans = segments(window.text)
+        for at, (start, _) in enumerate(spans):
+            last = at
+            while _asks(window.text[slice(*spans[last])]) and last + 1 < len(spans):
+                last = min(last + _ANSWER, len(spans) - 1)
+            text = window.text[start : spans[last][1]].strip()
             begin = window.start + window.text.index(text, start)
             span = Window(source=window.source, start=begin, end=begin + len(text), text=text)
-            if text and text not in found:
+            if text and text not in found and not _asks(text):
                 words = frozenset(terms(text))
                 found[text] = _Sentence(span, words, _values(words, names), _PRONOUN.match(text) is not None)
     return list(found.values())
+
+
+def _asks(text: str) -> bool:
+    return text.rstrip().endswith(("?", "\uff1f"))
 
 
 def _values(words: frozenset[str], names: frozenset[str]) -> frozenset[str]:

@@ -166,3 +166,11 @@ def test_nothing_is_composed_of_nothing(parts):
     for claim in ("", "...", "A b."):
         pieces, windows = evidence_for(claim, [window_of(text) for text in texts])
         assert len(pieces) <= 1 >= len(windows)
+
+
+def test_a_question_of_the_source_is_read_with_its_answer():
+    """Alone it states nothing: "Is it safe?" must not be evidence that it is."""
+    text = "Is the cup safe?\nNo. Wash it by hand. It holds one litre."
+    first, _ = evidence_for("The cup is safe.", [Window(source=0, start=0, end=len(text), text=text)])
+    assert "Is the cup safe?\nNo. Wash it by hand." in {piece.text for piece in first}
+    assert not any(piece.text.endswith("?") for piece in first)

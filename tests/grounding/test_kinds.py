@@ -99,7 +99,7 @@ GERMAN = (
     """
     Das weiß ich leider nicht.|Ich weiß es nicht.|Es tut mir leid, ich weiß nicht, wie viel der Pro Tarif kostet.
     Die Dokumente erwähnen das nicht.|Die Dokumente erwähnen den Pro Tarif nicht.|Dazu habe ich keine Informationen.
-    Ich habe keine Informationen dazu in den Dokumenten gefunden.
+    Ich habe keine Informationen dazu in den Dokumenten gefunden.|Dazu steht nichts in den Dokumenten.
     Die Dokumente enthalten keine Informationen zum Pro Tarif.
     Leider enthalten die Dokumente keine Angaben dazu.|In den Dokumenten wird der Pro Tarif nicht erwähnt.
     Ich kann diese Frage leider nicht beantworten.|Das geht aus den Dokumenten nicht hervor.

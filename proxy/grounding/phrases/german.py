@@ -76,7 +76,7 @@ _COURTESIES = """
     hier (ist|sind|finden sie|findest du) (die antwort|eine zusammenfassung|die informationen|die details|eine \
         übersicht)
     (hier ist[,] was ich gefunden habe|das habe ich gefunden)
-    (wie|womit) kann ich (ihnen|dir) [heute] (helfen|weiterhelfen)
+    (wie|womit) kann ich [ihnen|dir] [heute] (helfen|weiterhelfen)
     kann ich (ihnen|dir) (sonst noch|noch) [irgendwie|bei etwas|mit etwas] (helfen|weiterhelfen)
     gibt es (sonst noch|noch) etwas[, (wobei|womit|bei dem) ich (ihnen|dir) helfen kann]
     """
@@ -157,6 +157,7 @@ GERMAN = Language(
             (erwähnt|angegeben|beschrieben|beantwortet)
         (das|dies|diese information|die antwort|<topic>) (geht|gehen) [aus §] nicht [<plainly>] [aus §] hervor
         (das|dies|diese information|die antwort) steht nicht (in|im) §
+        (dazu|hierzu|darüber) steht [leider] nichts (in|im) §
         (in|im|aus) § (wird|werden|geht|gehen) [leider] (das|dies|<topic>) nicht [<plainly>] (<told>|hervor)
         (in|im|aus) § (wird|geht) nicht [<plainly>] (<told>|hervor)[,] <wh> <topic>
         (in|im) § (gibt es|finde ich|finden sich|findet sich|stehen|steht|wird) [leider] <info> [<about>] [gegeben]
