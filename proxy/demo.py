@@ -132,8 +132,8 @@ FURTHER_CASES = (
         ),
     ),
 )
-"""The same in French, and the facts of Google's check grounding page: not shown by the demo, judged by tests and
-benchmarks."""
+"""The same in French, and the facts of Google's check grounding page: not shown by the demo, judged on the
+accuracy page."""
 
 
 def chat_body(case: Case) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Fit what stands behind the encoder: the weights of the exact checks, and the calibration of both heads.
+"""Fit what stands behind the encoder: the weights of the exact checks, and the relevance head's calibration.
 
     python training/fit.py --data DIR --model FOLDER --held-out DIR/held_out.jsonl [--rows 350] [--judged FILE]
         [--report FILE]

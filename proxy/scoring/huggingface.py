@@ -37,7 +37,6 @@ MOST_TOKENS = 4096
 DEFAULT_TOKENS = 2048
 """Longest pair for a model without a limit of its own: MiniCheck's, whose T5 has relative positions."""
 
-
 STEP = 32
 """Lengths on a GPU are rounded up to this."""
 

@@ -58,8 +58,6 @@ class RoutedModel:
     def _places(self, pairs: Sequence[Pair]) -> list[tuple[Model, list[int]]]:
         """Each model that is concerned, and where its pairs stand."""
         others = [self._to_other(pair) for pair in pairs]
-        found = ((model, [at for at, other in enumerate(others) if other is mine]) for model, mine in self._both())
+        both = ((self._main, False), (self._other, True))
+        found = ((model, [at for at, other in enumerate(others) if other is mine]) for model, mine in both)
         return [(model, places) for model, places in found if places]
-
-    def _both(self) -> tuple[tuple[Model, bool], tuple[Model, bool]]:
-        return (self._main, False), (self._other, True)

@@ -30,9 +30,13 @@ _KANA_OR_KANJI = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 
 def manners_for(text: str) -> tuple[Manners, ...]:
     """The manners that a text of its script can have."""
-    return _SPACED_MANNERS if text.isascii() or not _KANA_OR_KANJI.search(text) else _UNSPACED
+    return _SPACED_MANNERS if _is_spaced(text) else _UNSPACED
 
 
 def languages_for(text: str) -> tuple[Language, ...]:
     """The same without English."""
-    return _SPACED if text.isascii() or not _KANA_OR_KANJI.search(text) else _UNSPACED
+    return _SPACED if _is_spaced(text) else _UNSPACED
+
+
+def _is_spaced(text: str) -> bool:
+    return text.isascii() or not _KANA_OR_KANJI.search(text)
