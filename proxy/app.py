@@ -34,8 +34,12 @@ from proxy.scoring.remote import Remote
 from proxy.scoring.routed import RoutedModel
 from proxy.settings import EmbeddedSettings, JudgeSettings, RemoteSettings, TransformersSettings
 from proxy.surfaces.base import Services, endpoint, json_response
-from proxy.surfaces.bedrock import errors as bedrock_errors
+from proxy.surfaces.bedrock import frame as bedrock
 from proxy.surfaces.bedrock.apply import ApplyGuardrail
+from proxy.surfaces.bedrock.control import ControlPlane
+from proxy.surfaces.bedrock.converse import Converse
+from proxy.surfaces.bedrock.invoke import InvokeModel
+from proxy.surfaces.bedrock.sigv4 import Signatures
 from proxy.surfaces.openai import render as openai_render
 from proxy.surfaces.openai.chat import Chat
 from proxy.upstream.model_list import parse_model_list
@@ -228,22 +232,39 @@ class Server:
             sink=fan_out(self._metrics.record, LogSink()),
             max_body_bytes=self._settings.server.max_body_bytes,
         )
-        chat, guardrail = Chat(services), ApplyGuardrail(services)
+        chat = Chat(services)
         openai = openai_render.error
         routes = [
             *self._health.routes(),
             Route("/v1/chat/completions", endpoint(services, "chat", chat.complete, openai), methods=["POST"]),
             Route("/v1/models", endpoint(services, None, chat.models, openai)),
             Route("/v1/models/{id:path}", endpoint(services, None, chat.model, openai)),
-            Route(
-                "/guardrail/{identifier:path}/version/{version}/apply",
-                endpoint(services, "apply_guardrail", guardrail.apply, bedrock_errors.error),
-                methods=["POST"],
-            ),
+            *self._bedrock(services),
         ]
         app = Starlette(routes=routes, exception_handlers={404: _no_route, 405: _no_route})
         app.router.redirect_slashes = False  # it would send callers to wherever their Host header says
         return app
+
+    def _bedrock(self, services: Services) -> Iterator[Route]:
+        """The routes of both of Bedrock's services, for callers with a key or a signature."""
+        guardrail, models = ApplyGuardrail(services), self._settings.bedrock_models
+        converse, invoke = Converse(services, models), InvokeModel(services, models)
+        control = ControlPlane(lambda: self._store.snapshot.loaded_at)
+        signatures = Signatures(services.access.signers) if services.access.signers else None
+        for method, path, surface, handler in (
+            ("POST", "/guardrail/{identifier:path}/version/{version}/apply", "apply_guardrail", guardrail.apply),
+            ("POST", "/model/{model:path}/converse", "converse", converse.converse),
+            ("POST", "/model/{model:path}/converse-stream", "converse", converse.stream),
+            ("POST", "/model/{model:path}/invoke", "invoke", invoke.invoke),
+            ("POST", "/model/{model:path}/invoke-with-response-stream", "invoke", invoke.stream),
+            ("GET", "/guardrails", None, control.list),
+            ("GET", "/guardrails/{identifier:path}", None, control.get),
+            ("POST", "/guardrails", None, control.refuse),
+            ("POST", "/guardrails/{identifier:path}", None, control.refuse),
+            ("PUT", "/guardrails/{identifier:path}", None, control.refuse),
+            ("DELETE", "/guardrails/{identifier:path}", None, control.refuse),
+        ):
+            yield Route(path, bedrock.endpoint(services, surface, handler, signatures), methods=[method])
 
 
 def _report_end(watching: asyncio.Task[None]) -> None:

@@ -38,6 +38,16 @@ def check_config(file: Path, *, environ: Mapping[str, str] | None = None) -> lis
     return []
 
 
+def notes_on(file: Path, *, environ: Mapping[str, str] | None = None) -> list[str]:
+    """What works otherwise than a reader of a valid config.yaml and its policies may think, one line each."""
+    _, store = load(file, environ=environ)
+    return [
+        f"policy {policy.name}: streams are held until their end (buffer): with aggregate: mean no sentence settles"
+        for policy in store.snapshot.policies.values()
+        if policy.stream != "buffer" and policy.grounding.aggregate == "mean" and policy.blocking
+    ]
+
+
 def check_policies(paths: Iterable[Path]) -> list[Problem]:
     """Find all problems of policy files, and of whole folders of them, without a config.yaml."""
     return in_order(problem for path in paths for problem in _policy_problems(path))

@@ -163,14 +163,16 @@ def _demo(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    from proxy.check import check_config, check_policies  # noqa: PLC0415
+    from proxy.check import check_config, check_policies, notes_on  # noqa: PLC0415
     from proxy.settings import find_config  # noqa: PLC0415
 
-    problems = list(check_policies(args.policies))
+    problems, notes = list(check_policies(args.policies)), []
     if args.config is not None or not args.policies:
-        problems += check_config(find_config(args.config))
-    for problem in problems:
-        print(problem)  # noqa: T201 - this command's output
+        file = find_config(args.config)
+        found = check_config(file)
+        problems, notes = problems + found, [] if found else notes_on(file)
+    for line in (*problems, *notes):
+        print(line)  # noqa: T201 - this command's output
     if not problems:
         print("no problems found")  # noqa: T201
     return 1 if problems else 0

@@ -244,7 +244,9 @@ async def _parrot() -> AsyncIterator[str]:
 
 async def _repeat(request: Request) -> Response:
     body = await request.json()
-    said = str(body["messages"][-1]["content"]).rpartition(_SAY)[2].strip()
+    content = body["messages"][-1]["content"]
+    parts = content if isinstance(content, list) else [{"text": content}]
+    said = "\n".join(str(part.get("text", "")) for part in parts).rpartition(_SAY)[2].strip()
     reply = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": _MODEL}
     usage = {"prompt_tokens": 0, "completion_tokens": len(said.split()), "total_tokens": len(said.split())}
     if body.get("stream"):

@@ -1,7 +1,8 @@
 """config.yaml as frozen ``Settings``. Every problem in it is found, and placed at its line.
 
 Secrets are resolved here and go no further than they must: tenants and the admin port are known by the SHA-256 of
-their keys; only ``model_list`` and ``scorer_key`` hold keys in the clear, and are not shown when settings are printed.
+their keys; only ``model_list``, ``scorer_key`` and ``aws_secrets`` hold keys in the clear, and are not shown when
+settings are printed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from proxy.keys import Count, Flag, Integer, Keys, Name, Number, OneOf, refuse_unless_null, validate
+from proxy.keys import Count, Flag, Integer, Keys, Name, Number, OneOf, nearest, refuse_unless_null, validate
 from proxy.policy.store import DEFAULT
 from proxy.yamlfile import VARIABLE, ConfigError, FromEnvironment, Problem, dotted, plain
 
@@ -30,6 +31,7 @@ CONFIG_NAME = "config.yaml"
 
 _HERE = Path(__file__).resolve().parent
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
+_ACCESS_KEY_ID = re.compile(r"[A-Za-z0-9]{4,128}")
 _TENANT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -43,6 +45,13 @@ def _digest(value: str) -> str:
 def _tenant_id(value: str) -> str:
     if not _TENANT_ID.fullmatch(value):
         message = "must be up to 64 letters, digits, dots, dashes and underscores; try acme"
+        raise ValueError(message)
+    return value
+
+
+def _access_key_id(value: str) -> str:
+    if not _ACCESS_KEY_ID.fullmatch(value):
+        message = "must be 4 to 128 letters and digits; try AKIAACMEACMEACMEACME"
         raise ValueError(message)
     return value
 
@@ -101,15 +110,22 @@ class Server(Keys):
     insecure: Flag = False
 
 
+class AwsKey(Keys):
+    """An access key as AWS has them: its id, and the variable that holds the secret to sign with."""
+
+    access_key_id: Annotated[Name, AfterValidator(_access_key_id)]
+    secret_env: Name
+
+
 class Tenant(Keys):
-    """A caller: the policy it is under, others it may name, and the SHA-256 of each of its keys."""
+    """A caller: the policy it is under, others it may name, the SHA-256 of each of its keys, a key that signs."""
 
     id: Annotated[Name, AfterValidator(_tenant_id)]
     policy: Name = DEFAULT
     policies: tuple[Name, ...] = ()
     key_sha256: tuple[Digest, ...] = ()
     key_env: Name | None = None
-    aws: Annotated[None, refuse_unless_null("remove it, SigV4 comes later")] = None
+    aws: AwsKey | None = None
 
     @property
     def allowed(self) -> frozenset[str]:
@@ -196,7 +212,8 @@ class SettingsKeys(Keys):
     policies: Path = Field(default_factory=shipped_policies)
     tenants: tuple[Tenant, ...] = ()
     scorer: Annotated[ScorerSettings, _ByBackend] = EmbeddedSettings()
-    bedrock_models: Annotated[None, refuse_unless_null("remove it, Converse and InvokeModel come later")] = None
+    bedrock_models: dict[Name, Name] = Field(default_factory=dict)
+    """Bedrock's model ids, or ``*`` for all others, each with a ``model_name``."""
     audit: Audit = Audit()
 
 
@@ -204,12 +221,14 @@ class Settings(SettingsKeys):
     """All of config.yaml, with its names of variables resolved.
 
     ``policies`` is absolute or relative to the working directory, no longer to the file, and so is a scorer's
-    ``model`` that is a folder. Every tenant has at least one ``key_sha256``. ``admin_key_sha256`` is None when the
-    admin port asks for no key, ``scorer_key`` when a remote scorer does not.
+    ``model`` that is a folder. Every tenant has at least one ``key_sha256``, or an ``aws`` key, whose secret is in
+    ``aws_secrets`` by its id. ``admin_key_sha256`` is None when the admin port asks for no key, ``scorer_key`` when a
+    remote scorer does not.
     """
 
     admin_key_sha256: Digest | None = None
     scorer_key: str | None = Field(default=None, repr=False)
+    aws_secrets: dict[str, str] = Field(default_factory=dict, repr=False)
 
     @property
     def required_policies(self) -> frozenset[str]:
@@ -282,6 +301,11 @@ def _resolved(keys: SettingsKeys, document: Document, environ: Mapping[str, str]
         "admin_key_sha256": sha256_of(environ[admin_key]) if admin_key else None,
         "scorer": _with_folder(keys.scorer, document),
         "scorer_key": _scorer_key(keys.scorer, environ),
+        "aws_secrets": {
+            tenant.aws.access_key_id: environ[tenant.aws.secret_env].strip()
+            for tenant in keys.tenants
+            if tenant.aws is not None
+        },
     }
     return Settings.model_validate({**dict(keys), **resolved})
 
@@ -311,6 +335,7 @@ def _across(document: Document, environ: Mapping[str, str]) -> Iterator[Problem]
     """
     tenants = tenants_written(document)
     yield from _no_models(document)
+    yield from _unknown_models(document)
     server = document.value.get("server")
     if isinstance(server, dict):
         yield from _open_to_all(document, server)
@@ -320,8 +345,25 @@ def _across(document: Document, environ: Mapping[str, str]) -> Iterator[Problem]
     for index, tenant in tenants:
         yield from _how_known(document, index, tenant)
         yield from _variable(document, ("tenants", index, "key_env"), tenant.get("key_env"), environ)
+        secret = _mapping(tenant.get("aws")).get("secret_env")
+        yield from _variable(document, ("tenants", index, "aws", "secret_env"), secret, environ)
     yield from _repeated(document, [(("tenants", index, "id"), tenant.get("id")) for index, tenant in tenants], "id")
     yield from _repeated(document, _digests(tenants, environ), "key")
+    signing = [
+        (("tenants", index, "aws", "access_key_id"), _mapping(tenant.get("aws")).get("access_key_id"))
+        for index, tenant in tenants
+    ]
+    yield from _repeated(document, signing, "access key")
+
+
+def _unknown_models(document: Document) -> Iterator[Problem]:
+    """Find model ids of Bedrock's that stand for no model of ours."""
+    entries = _list(document.value.get("model_list"))
+    names = [name for entry in entries if isinstance(name := _mapping(entry).get("model_name"), str)]
+    for given, name in _mapping(document.value.get("bedrock_models")).items():
+        if isinstance(name, str) and names and name not in names:
+            remedy = nearest(name, names) or ", ".join(names)
+            yield document.problem(("bedrock_models", given), f"must be a model_name of model_list; try {remedy}")
 
 
 def _no_models(document: Document) -> Iterator[Problem]:
@@ -362,8 +404,8 @@ def _how_known(document: Document, index: int, tenant: dict[str, Any]) -> Iterat
     path: KeyPath = ("tenants", index)
     if tenant.get("key_sha256") and tenant.get("key_env"):
         yield document.problem((*path, "key_env"), "must not stand beside key_sha256; keep one of the two", at_key=True)
-    elif not tenant.get("key_sha256") and not tenant.get("key_env"):
-        yield document.problem(path, "must have key_sha256 or key_env; try key_env: MY_KEY")
+    elif not any(tenant.get(name) for name in ("key_sha256", "key_env", "aws")):
+        yield document.problem(path, "must have key_sha256, key_env or aws; try key_env: MY_KEY")
 
 
 def _digests(tenants: list[tuple[int, dict[str, Any]]], environ: Mapping[str, str]) -> Iterator[tuple[KeyPath, Any]]:

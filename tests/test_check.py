@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proxy.check import check_config, check_policies, load
+from proxy.check import check_config, check_policies, load, notes_on
 from proxy.policy.model import Policy
 from proxy.settings import sha256_of, shipped_policies
 from proxy.yamlfile import ConfigError
@@ -219,6 +219,12 @@ def test_the_command_lines_host_and_port_are_checked_with_the_rest(write):
         load(write(""), host="0.0.0.0", environ=ENVIRON)
     with pytest.raises(ConfigError, match="server: must be a mapping"):
         load(write("server: 5"), host="localhost", environ=ENVIRON)
+
+
+def test_what_is_buffered_all_the_same_is_said(write):
+    """A policy whose streams cannot be released sentence by sentence is right, and told of."""
+    file = write("policies: policies", plain="{}", whole="grounding: {aggregate: mean}", asked="stream: buffer")
+    assert [note.split(":")[0] for note in notes_on(file, environ=ENVIRON)] == ["policy whole"]
 
 
 def test_policies_are_checked_without_a_config(tmp_path):

@@ -39,6 +39,8 @@ from tokenizers import Tokenizer
 from torch import nn
 
 from proxy.grounding.wording import worded_as
+from proxy.scoring.embedded import SPECIAL_TOKENS
+from proxy.scoring.tokens import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -137,7 +139,7 @@ def load_checkpoint(folder: Path) -> CrossEncoder:
 
 
 class PairTokenizer:
-    """[CLS] premise [SEP] hypothesis [SEP]; a pair that is too long loses the tail of its premise."""
+    """[CLS] premise [SEP] hypothesis [SEP]; a pair that is too long is cut as the proxy cuts it."""
 
     def __init__(self, path: Path) -> None:
         self.inner = Tokenizer.from_file(str(path))
@@ -148,9 +150,9 @@ class PairTokenizer:
     def __call__(self, pair: Text) -> tuple[Ids, Ids]:
         """Token ids and segment ids of one pair, unpadded."""
         premise, hypothesis = (self.inner.encode(text, add_special_tokens=False).ids for text in pair)
-        premise = premise[: max(0, MAX_TOKENS - 3 - len(hypothesis))]
-        first, second = [self.cls, *premise, self.sep], [*hypothesis, self.sep]
-        return (first + second)[:MAX_TOKENS], ([0] * len(first) + [1] * len(second))[:MAX_TOKENS]
+        one, other = fitted(len(premise), len(hypothesis), MAX_TOKENS - SPECIAL_TOKENS)
+        first, second = [self.cls, *premise[:one], self.sep], [*hypothesis[:other], self.sep]
+        return first + second, [0] * len(first) + [1] * len(second)
 
     def batch(self, pairs: Sequence[Text], length: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ids, mask and segments of shape (pairs, tokens), padded to the longest or to ``length``."""

@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import edits
 import parallel
+from relations_other import LANGUAGES
 from sets import GROUNDING, RECIPES, RELEVANCE, Example, Guard, Recipe, Row, Set, read
 
 from proxy.grounding.claims import segments
@@ -330,6 +331,8 @@ def examples(data: Path, recipe: Recipe, guard: Guard, seed: int) -> Iterator[Ex
             for _ in range(one.repeat):
                 yield example
     yield from parallel.documents(random.Random(f"{seed}-parallel"), recipe.parallel)
+    for name, language in LANGUAGES.items():
+        yield from parallel.documents(random.Random(f"{seed}-parallel-{name}"), recipe.other, language, name)
 
 
 def _known(row: Row, guard: Guard) -> bool:

@@ -1,4 +1,7 @@
-"""The query as the typing of claims sees it: its words, and what kind of answer it asks for."""
+"""What is asked: the query as the typing of claims sees it, and the questions of any text with what answers them.
+
+A question states nothing. What it asks is stated, or denied, by the reply after it: "Is it safe? No.".
+"""
 
 # Other scripts' punctuation.
 # ruff: noqa: RUF001
@@ -7,9 +10,9 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from proxy.grounding.phrases import MANNERS
+from proxy.grounding.phrases import MANNERS, manners_for
 from proxy.grounding.words import normal, terms, words_of
 
 if TYPE_CHECKING:
@@ -20,6 +23,15 @@ if TYPE_CHECKING:
 QUERY_CHARS = 300
 """What of a query's end is read with a fragment."""
 
+ANSWER = 2
+"""Segments after a question that answer it: "No.", and why."""
+
+_OPENING = re.compile(r"[\W_]*(?:[^\W\d_]{1,10}\s?[:：]\s*)?[\W_]*")
+"""Marks of lists and stress, and one word that announces what follows: "Q:", "**Answer:**"."""
+
+_ASKS = re.compile(r"(?:[?？]|か。)[\s\"'”’»)\]*_」』]*\Z")
+_LONGEST_END = 24
+_LONGEST_REPLY = 40
 _SENTENCE = re.compile(r"[^.!?。！？¿\n]+[.!?。！？]*")
 _AROUND = " \t\"'«»“”¿¡"
 _STRETCHES = re.compile("[のとや・]")
@@ -28,6 +40,45 @@ _STRETCHES = re.compile("[のとや・]")
 def key(word: str) -> str:
     """What a folded word is compared by."""
     return next(iter(terms(word)), word)
+
+
+def is_question(text: str) -> bool:
+    """Whether a segment asks something."""
+    return _ASKS.search(text, max(0, len(text) - _LONGEST_END)) is not None
+
+
+def last_read_with(texts: Sequence[str], at: int) -> int:
+    """The last of some segments that is read with the one at a place: a question is read with what answers it."""
+    last = at
+    while last + 1 < len(texts) and is_question(texts[last]):
+        last = min(last + ANSWER, len(texts) - 1)
+    return last
+
+
+class Reply(NamedTuple):
+    """Yes or no, and where what else is said begins, in characters."""
+
+    yes: bool
+    end: int
+
+
+def reply_in(text: str) -> Reply | None:
+    """The reply that a text opens with, or None: "No.", "Yes, of course", "**Leider nicht**"."""
+    begin = _after_opening(text)
+    for manners in manners_for(text[:_LONGEST_REPLY]):
+        for yes, pattern in ((False, manners.denies), (True, manners.affirms)):
+            found = pattern.match(text, begin)
+            if found:
+                return Reply(yes, found.end())
+    return None
+
+
+def reply_to(question: str, text: str) -> Reply | None:
+    """The reply with which ``text`` answers a question that yes or no can answer; None when it does not."""
+    if not is_question(question):
+        return None
+    begin = _after_opening(question)
+    return None if any(one.asks.match(question, begin) for one in manners_for(question)) else reply_in(text)
 
 
 class Asked:
@@ -115,3 +166,8 @@ class Asked:
 def _ungreeted(sentence: str) -> str:
     greeting = next(filter(None, (one.greetings.match(sentence) for one in MANNERS)), None)
     return sentence[greeting.end() :] if greeting else sentence
+
+
+def _after_opening(text: str) -> int:
+    found = _OPENING.match(text)
+    return found.end() if found else 0

@@ -21,6 +21,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from proxy.grounding.asked import is_question, last_read_with
 from proxy.grounding.claims import segments
 from proxy.grounding.types import Window
 from proxy.grounding.words import terms, visible
@@ -42,9 +43,6 @@ _WORTH = 0.12
 
 _GAP = 8
 """Characters that may lie between sentences that follow each other: white space, a list's mark."""
-
-_ANSWER = 2
-"""Segments after a question that answer it: "No.", and why."""
 
 _SHARE_OF_FRAME = 0.7
 """How much of its other words one must share with the other to count as the same statement."""
@@ -188,21 +186,15 @@ def _sentences(windows: Iterable[Window], names: frozenset[str]) -> list[_Senten
     found: dict[str, _Sentence] = {}
     for window in windows:
         spans = segments(window.text)
+        texts = [window.text[slice(*span)] for span in spans]
         for at, (start, _) in enumerate(spans):
-            last = at
-            while _asks(window.text[slice(*spans[last])]) and last + 1 < len(spans):
-                last = min(last + _ANSWER, len(spans) - 1)
-            text = window.text[start : spans[last][1]].strip()
+            text = window.text[start : spans[last_read_with(texts, at)][1]].strip()
             begin = window.start + window.text.index(text, start)
             span = Window(source=window.source, start=begin, end=begin + len(text), text=text)
-            if text and text not in found and not _asks(text):
+            if text and text not in found and not is_question(text):
                 words = frozenset(terms(text))
                 found[text] = _Sentence(span, words, _values(words, names), _PRONOUN.match(text) is not None)
     return list(found.values())
-
-
-def _asks(text: str) -> bool:
-    return text.rstrip().endswith(("?", "\uff1f"))
 
 
 def _values(words: frozenset[str], names: frozenset[str]) -> frozenset[str]:

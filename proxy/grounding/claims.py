@@ -4,7 +4,9 @@ Rules of this file
 - A claim is its segment (``cutting``) without the white space around it, so ``claim.text == answer[claim.start:
   claim.end]``.
 - A claim's kind (``kinds``) depends on its own text, on the request (the query) and on earlier text; its context
-  (``reading``) on earlier text. Neither depends on later text, so a stream and a whole answer are read alike.
+  (``reading``) on earlier text. Neither depends on later text, so a stream and a whole answer are read alike; but a
+  lead-in ("The box contains:") is held back until the next claim shows whether it announces a list that is judged with
+  it, or asserts something.
 - What an answer is that asserts nothing is decided at its end: see ``settled``.
 """
 
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING
 from proxy.grounding.asked import Asked
 from proxy.grounding.cutting import Segmenter, segments
 from proxy.grounding.kinds import is_assent, kind_for
+from proxy.grounding.labels import is_label, is_list_item
 from proxy.grounding.reading import Earlier, hypothesis, is_fragment, statement
 from proxy.grounding.types import Claim, ClaimKind
 
@@ -27,6 +30,7 @@ __all__ = [
     "ClaimReader",
     "hypothesis",
     "is_fragment",
+    "refusal_claim",
     "segments",
     "settled",
     "split_claims",
@@ -49,6 +53,7 @@ class ClaimReader:
         self._offset = 0  # of that, in the whole text
         self._count = 0
         self._wordless: list[str] = []  # segments before the first claim
+        self._lead_in: Claim | None = None  # what may only announce the next claim
 
     def feed(self, piece: str) -> list[Claim]:
         """Add text; return the claims that it closed."""
@@ -57,7 +62,7 @@ class ClaimReader:
 
     def close(self) -> list[Claim]:
         """Return the claims that are left. An answer without a word is one claim: a bare plus or dash may say yes."""
-        claims = self._read(self._segmenter.close())
+        claims = [*self._read(self._segmenter.close()), *self._led_in(None)]
         text = "".join(self._wordless)
         if self._count or not text.strip():
             return claims
@@ -73,10 +78,23 @@ class ClaimReader:
             if claim is None:
                 self._skip(segment)
             else:
-                claims.append(self._earlier.place(claim, segment))
+                claims += self._led_in(placed := self._earlier.place(claim, segment))
                 self._count += 1
+                if placed.kind is ClaimKind.HEADING and not is_label(placed.text, self._asked):
+                    self._lead_in = placed
+                else:
+                    claims.append(placed)
         self._text, self._offset = self._text[end - self._offset :], end
         return claims
+
+    def _led_in(self, item: Claim | None) -> list[Claim]:
+        """The lead-in that was held back, now that the claim after it is known: None at the end of the answer."""
+        lead_in, self._lead_in = self._lead_in, None
+        if lead_in is None:
+            return []
+        lists = item is not None and item.needs_check and is_list_item(item.text)
+        listed = lists and item is not None and statement(lead_in) in item.context
+        return [lead_in if listed else replace(lead_in, kind=ClaimKind.ASSERTION)]
 
     def _skip(self, segment: str) -> None:
         self._earlier.skip(segment)
@@ -106,6 +124,11 @@ def settled(claims: Sequence[Claim], *, query: str | None) -> tuple[Claim, ...]:
         else claim
         for claim in claims
     )
+
+
+def refusal_claim(text: str, index: int, length: int) -> Claim:
+    """What the provider itself marked as a refusal, beside an answer of ``length`` characters: its span is empty."""
+    return Claim(index=index, start=length, end=length, text=text.strip(), kind=ClaimKind.ABSTENTION)
 
 
 def _claim(index: int, start: int, segment: str, asked: Asked) -> Claim | None:

@@ -1,10 +1,12 @@
 """A text cut into clauses: what each states, of whom, and what it leaves out because the one before it says so.
 
 Rules of this file
-- A clause is a statement of its own: a sentence, a part of a sentence with a value or a pair of names like its
-  neighbour's, a row of a table, a cell with its row's label and its column's header.
+- A clause is a statement of its own: a sentence, a part of a sentence with a value, a pair of names or a subject and
+  verb like its neighbour's, a row of a table, a cell with its row's label and its column's header.
 - A clause inherits what it leaves out: the names before a pronoun, the heading above it, the words that the part before
   it has in that place ("Ann was born in 1950 and Bo in 1960").
+- A question is stated, or denied as a whole, by the reply after it ("Is it safe? No."), and what a cell of a table is
+  about by "yes" or "no" in it.
 - A negation reaches the words after it; those before it where it stands last, as in German and Dutch, or is the ending
   of a Japanese verb.
 - Words are folded and stemmed; a value stands among them as "#" and its number, so that 1.5k and 1,500 are one word.
@@ -21,7 +23,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from proxy.grounding.cutting import MAX_CLAIM_CHARS, is_rule, segments
+from proxy.grounding.asked import is_question, reply_in, reply_to
+from proxy.grounding.cutting import MARKS, MAX_CLAIM_CHARS, is_rule, segments
 from proxy.grounding.labels import cells_of
 from proxy.grounding.numerals import MONTHS
 from proxy.grounding.values import TOKEN, Value, values_in
@@ -31,6 +34,7 @@ from proxy.grounding.words import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from proxy.grounding.asked import Reply
     from proxy.grounding.numerals import Key
 
 _INHERITED = 8  # words that a clause takes from another
@@ -42,13 +46,15 @@ class Name:
     """Capitalised words in a row, or one word with figures, folded.
 
     ``sure`` is false for a single first word of a sentence that may be a common word; ``strong`` is true for acronyms,
-    words with figures and names of several words. ``initials`` are the first letters of its words.
+    words with figures and names of several words. ``initials`` are the first letters of its words. ``common`` is true
+    for a first word that, by a list or its ending, opens many sentences.
     """
 
     words: tuple[str, ...]
     sure: bool
     strong: bool
     initials: str
+    common: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,10 @@ class Clause:
     relations: frozenset[tuple[str, str]]
     parallel: bool
     """Whether it says of one subject what its neighbours say of others: a cell, a part of a list."""
+    refused: bool = False
+    """Whether it is a question that is answered with no: all of it together is denied, and not each part."""
+    asks: bool = False
+    """Whether it is a question that neither yes nor no answers: it states nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +97,13 @@ class Facts:
     """Words written with a capital, and not only as the first of a sentence."""
     lower: frozenset[str]
     """Words written without one."""
+    common: frozenset[str]
+    """Words that open a sentence and that many sentences open with."""
     places: Mapping[str, Sequence[int]]
     carried: Mapping[Key, Sequence[int]]
     """Keys of values and the clauses that offer them."""
+    written: Mapping[Key, frozenset[str]]
+    """Keys of values and the terms that offer them."""
     dated: bool
     """Whether it names a year."""
     german: bool
@@ -228,11 +242,23 @@ _NAME_VERBS = frozenset("is was has had will 's \u2019s , and or does did won wr
 _CONNECTORS = frozenset("of and for the de la del du des di".split())
 _LIGHT = frozenset("a an the has have had did does do will would also then later both".split())
 _BE = frozenset("was were are be been is".split())
+_AUXILIARIES = frozenset(
+    "is was has had will does did ist war hat hatte wird wurde es fue ha había era est était a avait è fu aveva é foi "
+    "tem tinha heeft had werd wordt kan can kann peut puede può pode".split()
+)
+_DETERMINERS = frozenset(
+    "the a an its their his her der die das den dem des ein eine einen einem einer le la les l un une el los las una "
+    "il lo i gli l' o os as um uma de het een".split()
+)
 _NO_LINKS = frozenset(", and ' \" ( ) or & :".split())
 _JOINTS = frozenset("- \u2011 & . / ".split())
 _CONNECTING = _JOINTS | _CONNECTORS
 _ENDS_DENIAL = frozenset("until unless but ; .".split())
-_CUTS = frozenset("and but while whereas or ; . y und et".split())
+_CUTS = frozenset(
+    "and but while whereas or ; . y und et e aber während mientras tandis mentre enquanto terwijl maar pero mais ma "
+    "mas".split()
+)
+_REPLIES = frozenset("no non nein não nee".split())
 _FUNCTION = _LITTLE | _GERMAN | _ELSEWHERE | _DENIALS | (RELATIONS.keys() - {"following"})
 
 
@@ -266,7 +292,6 @@ def _without_apostrophe(word: str) -> str:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 _MONTH = re.compile(rf"\s*(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
-_MARKER = re.compile(rf"\s*(?:[-*+•\u2013>#]+\s+)*(?:\d{{1,3}}[.)]\s+(?!{_MONTH.pattern}))?", re.IGNORECASE)
 _DAY = re.compile(r"(?<!\d)\d\d?\.\s*$")
 _SHORT = 8
 _CITATION = re.compile(r"\[\^?\d{1,3}(?:\s*[,\u2013-]\s*\d{1,3})*\]")
@@ -293,15 +318,30 @@ def facts_of(text: str) -> Facts:
     """What a text states, ready to be compared. Linear in the text, as no segment is long; any text will do."""
     reader = _Reader()
     text = visible(text)
+    read = list(_sentences(text))
+    answers: Reply | None = None  # what the sentence before is answered with
+    for at, (begin, end) in enumerate(read):
+        sentence = text[begin + (answers.end if answers else 0) : end]
+        answers = reply_to(text[begin:end], text[slice(*read[at + 1])]) if at + 1 < len(read) else None
+        first = begin == 0 or "\n" in text[begin - 1] + text[begin]
+        reader.read(sentence, at_line_start=first, reply=answers)
+    return reader.facts()
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Segments, but that "3. März" is no end of one."""
     begin = 0
     for start, end in segments(text):
         day = end - begin <= MAX_CLAIM_CHARS and _DAY.search(text, max(start, end - _SHORT), end)
-        if day and _MONTH.match(text, end):
-            continue  # "3. März" is no end of a sentence
-        first = begin == 0 or "\n" in text[begin - 1] + text[begin]
-        reader.read(text[begin:end], at_line_start=first)
-        begin = end
-    return reader.facts()
+        if not (day and _MONTH.match(text, end)):
+            yield begin, end
+            begin = end
+
+
+def _without_marks(line: str) -> str:
+    """A line without the marks before its words; a day before its month is none: "3. März"."""
+    mark = MARKS.match(line)
+    return line[mark.end() :] if mark and not (_DAY.search(mark.group()) and _MONTH.match(line, mark.end())) else line
 
 
 def _items(text: str) -> tuple[list[_Item], list[str]]:
@@ -353,9 +393,8 @@ def _name(items: Sequence[_Item], start: int, end: int) -> Name:
     words = tuple(item.term for item in items[start:end])
     token = items[start].token
     strong = end - start > 1 or not token.isalpha() or (token.isupper() and len(token) > 1)
-    return Name(
-        words, strong or not _opens(items, start) or _reads_like_name(items, start), strong, _initials(items[start:end])
-    )
+    sure = strong or not _opens(items, start) or _reads_like_name(items, start)
+    return Name(words, sure, strong, _initials(items[start:end]), common=not sure and _is_common(token))
 
 
 def _initials(items: Sequence[_Item]) -> str:
@@ -371,10 +410,15 @@ def _opens(items: Sequence[_Item], at: int) -> bool:
 def _reads_like_name(items: Sequence[_Item], at: int) -> bool:
     """Whether the first word of a sentence is likelier a name than a common word, by its ending and what follows."""
     token = items[at].token.lower()
-    if token in _COMMON_OPENERS or _COMMON_ENDINGS.search(token):
+    if _is_common(token):
         return False
     following = items[at + 1].gap[0] if at + 1 < len(items) and items[at + 1].gap else ""
     return following in _NAME_VERBS and not (token.endswith("s") and following not in {"is", "was", "has", "'s"})
+
+
+def _is_common(token: str) -> bool:
+    token = token.lower()
+    return token in _COMMON_OPENERS or _COMMON_ENDINGS.search(token) is not None
 
 
 class _Reader:
@@ -393,18 +437,18 @@ class _Reader:
         self._header: list[tuple[str, ...]] = []
         self._sentence = 0
 
-    def read(self, segment: str, *, at_line_start: bool) -> None:
-        """Add a sentence, a heading or a row."""
+    def read(self, segment: str, *, at_line_start: bool, reply: Reply | None = None) -> None:
+        """Add a sentence, a heading or a row. ``reply`` answers it, where it asks."""
         segment = segment.strip()
-        if at_line_start and (mark := _MARKER.match(segment)):
-            segment = segment[mark.end() :]
+        if at_line_start:
+            segment = _without_marks(segment)
         if "[" in segment:
             segment = _CITATION.sub(" ", segment)
         cells = cells_of(segment) if "|" in segment else segment.split("\t")
         self._sentence += 1
         if len(cells) > 1 and (segment[:1] == "|" or len(cells) > 2):  # noqa: PLR2004 - one mark inside is no row
             if not is_rule(segment):
-                self._row([_items(cell)[0] for cell in cells])
+                self._row([_items(cell)[0] for cell in cells], [_cell_reply(cell) for cell in cells])
             return
         self._header = []
         items, tail = _items(segment)
@@ -417,9 +461,20 @@ class _Reader:
             and not any(item.value for item in items)
         ):
             self._heading, self._subject = tuple(item.term for item in items), ()
+        begin = len(self._clauses)
         self._add(items, _parts(items), tail, respectively="respectively" in segment)
+        if reply is None:
+            if is_question(segment):
+                self._clauses[begin:] = [replace(clause, asks=True) for clause in self._clauses[begin:]]
+        elif not reply.yes and not any(clause.denied for clause in self._clauses[begin:]):
+            self._refuse(begin)
 
-    def _row(self, cells: list[list[_Item]]) -> None:
+    def _refuse(self, begin: int) -> None:
+        """Deny all that the clauses from one on ask."""
+        asked = self._clauses[begin:]
+        self._clauses[begin:] = [replace(clause, denied=clause.own | {_LATE}, refused=True) for clause in asked]
+
+    def _row(self, cells: list[list[_Item]], replies: Sequence[bool | None]) -> None:
         """A row, and each of its cells with its column's header and its row's label: each is a statement."""
         items = [item for cell in cells for item in cell]
         if not items:
@@ -428,20 +483,24 @@ class _Reader:
         if not self._header:
             self._header = [tuple(item.term for item in cell[:_INHERITED]) for cell in cells]
             return
+        if False in replies and True not in replies:
+            self._refuse(len(self._clauses) - 1)
         row = self._clauses[-1]
         label = cells[0][:_INHERITED]
-        for cell, header in zip(cells[1:], self._header[1:], strict=False):
+        for cell, header, reply in zip(cells[1:], self._header[1:], replies[1:], strict=False):
             own = [*label, *cell]
-            words = frozenset((*(item.term for item in own), *header, *self._heading))
+            stated = frozenset((*(item.term for item in own), *(header if reply is False else ())))
+            words = frozenset((*stated, *header, *self._heading))
             self._clauses.append(
                 replace(
                     row,
-                    own=frozenset(item.term for item in own),
+                    own=stated,
                     terms=words,
                     parallel=True,
                     names=tuple(_name(own, *run) for run in _runs(own, _JOINTS)),
                     values=tuple(item.value for item in own if item.value),
-                    denied=row.denied & words,
+                    denied=stated if reply is False else frozenset() if row.refused else row.denied & words,
+                    refused=reply is False,
                 )
             )
 
@@ -453,7 +512,10 @@ class _Reader:
         names = {start: _name(items, start, end) for start, end in _runs(items, _JOINTS)}
         self._note(items, names)
         denied = [*_denied(items), *_denied_behind(items, tail)]
-        alike = [_pairs(items[slice(*one)], items[slice(*other)]) for one, other in pairwise(parts)]
+        alike = [
+            _pairs(items[slice(*one)], items[slice(*other)]) or _say_of_two(items[slice(*one)], items[slice(*other)])
+            for one, other in pairwise(parts)
+        ]
         parallel = [any(alike[max(0, at - 1) : at + 1]) for at in range(len(parts))]
         first = items[slice(*parts[0])]
         for (start, end), like in zip(parts, parallel, strict=True):
@@ -503,11 +565,14 @@ class _Reader:
             given = self._subject if pronoun or not mine else ()
             self._subject = (*given, *mine)[:_INHERITED] if mine or given else ()
             return given
-        if {item.term for item in own if not item.value} & {item.term for item in first} - set(mine):
+        if _has_subject(own):
             return ()
+        words, before = {item.term for item in own if not item.value}, {item.term for item in first}
+        if words & before - set(mine) and not words <= before | set(mine):
+            return ()  # a word of its own may be its verb; "the Pro plan $9" has none but its name
         lead, tail = _around_value(own)
-        before, after = _around_value(first)
-        frame = [*before[len(lead) :], *(after if not tail else ())]
+        ahead, after = _around_value(first)
+        frame = [*ahead[len(lead) :], *(after if not tail else ())]
         return tuple(item.term for item in frame if not (item.named and (mine or lead)))[:_INHERITED]
 
     def _pair_off(self, parts: int) -> None:
@@ -543,10 +608,12 @@ class _Reader:
         for at, item in enumerate(self._items):
             places.setdefault(item.term, []).append(at)
         carried: dict[Key, list[int]] = {}
+        written: dict[Key, set[str]] = {}
         values = [(value, at) for at, clause in enumerate(self._clauses) for value in clause.values]
         for value, at in values:
             for key in value.offers:
                 carried.setdefault(key, []).append(at)
+                written.setdefault(key, set()).add(label(value))
         return Facts(
             terms=tuple(item.term for item in self._items),
             gaps=tuple(
@@ -561,11 +628,26 @@ class _Reader:
             initials=frozenset(self._initials),
             capitals=frozenset(self._capitals),
             lower=frozenset(self._lower),
+            common=frozenset(name.words[0] for name in self._names if name.common),
             places=places,
             carried=carried,
+            written={key: frozenset(terms) for key, terms in written.items()},
             dated=any(kind == "year" for kind, _ in carried),
             german=sum(word in _GERMAN for item in self._items for word in item.gap) > len(self._items) / 5,
         )
+
+
+_CROSSES = frozenset("✗✘❌✕")
+_TICKS = frozenset("✓✔✅☑")
+
+
+def _cell_reply(cell: str) -> bool | None:
+    """Whether a table's cell says yes or no and nothing else; None for any other."""
+    cell = cell.strip().rstrip(".!\ufe0f").rstrip()
+    if cell[:1] in _CROSSES | _TICKS and len(cell) == 1:
+        return cell in _TICKS
+    reply = reply_in(cell) if len(cell) <= _LONGEST_WORD else None
+    return reply.yes if reply and reply.end == len(cell) else None
 
 
 def _around_value(items: Sequence[_Item]) -> tuple[Sequence[_Item], Sequence[_Item]]:
@@ -582,6 +664,8 @@ def _denied(items: Sequence[_Item]) -> list[int]:
         for place, word in enumerate(item.gap):
             if word in _DENIALS or word.endswith(("n't", "n\u2019t")):
                 following = item.gap[place + 1] if place + 1 < len(item.gap) else item.token.lower()
+                if following == "," and not at and not place and word in _REPLIES:
+                    continue  # "No, the plan covers it."
                 if word in _LATE_DENIALS and following in _ENDS_CLAUSE:
                     found += [at - 1] if at and item.gap[max(0, place - 1)] not in _ALTERNATIVES else []
                     continue
@@ -660,7 +744,28 @@ def _stand_alone(one: Sequence[_Item], other: Sequence[_Item]) -> bool:
         return False
     kinds = [{item.value.family for item in part if item.value} for part in (one, other)]
     words = [{item.term for item in part if not item.value} for part in (one, other)]
-    return (not kinds[0].isdisjoint(kinds[1]) and not words[1] <= words[0]) or _pairs(one, other)
+    values = not kinds[0].isdisjoint(kinds[1]) and not words[1] <= words[0]
+    return values or _pairs(one, other) or _say_of_two(one, other)
+
+
+def _say_of_two(one: Sequence[_Item], other: Sequence[_Item]) -> bool:
+    """Whether two parts of a sentence each open with a name and its verb: "Ann runs the shop and Bo leads sales"."""
+    return _has_subject(one) and _has_subject(other)
+
+
+def _has_subject(part: Sequence[_Item]) -> bool:
+    """Whether a part opens with a name and, as far as what stands around it shows, its verb."""
+    end = next((at for at, item in enumerate(part) if at and not (item.named and _JOINTS.issuperset(item.gap))), 0)
+    if not end or not part[0].named or part[0].value:
+        return False
+    verb = part[end]
+    if verb.gap:
+        return verb.gap[0] in _AUXILIARIES
+    if not verb.token.islower() or end + 1 >= len(part):
+        return False
+    following = part[end + 1].gap
+    inflected = verb.token.endswith(("s", "ed")) and not verb.token.endswith("ss")
+    return following[0] in _DETERMINERS if following else inflected
 
 
 def _pairs(one: Sequence[_Item], other: Sequence[_Item]) -> bool:

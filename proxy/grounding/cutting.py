@@ -48,6 +48,9 @@ _RULE = re.compile(r"(?=.*-)(?=.*(?:\||--))[|:\- \t]+")
 LIST_MARK = r"(?:[-*+•–]|\d{1,3}[.)]|(?:[A-Za-z]|[ivxIVX]{2,4})\))\s"
 """What opens a list item. A letter with a full stop may be a name's: "A. Smith"."""
 
+MARKS = re.compile(rf"\s*(?:(?:{LIST_MARK}|>\s|#{{1,6}}\s)\s*)+")
+"""All that opens a line before its words: marks of lists, quotations and headings, one within another."""
+
 _NUMBERED = re.compile(r"\s*(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})$")
 _BLOCK_START = re.compile(rf"[ \t]*(?:{LIST_MARK}|#{{1,6}}\s|\||```|~~~|>|\n|$)")
 _LONG_WORD = re.compile(r"[^\W\d_]{4}$")

@@ -15,18 +15,20 @@ Rules of this file
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 from proxy.grounding.clauses import RELATIONS, Clause, Facts, Name, facts_of, label, stems
 from proxy.grounding.values import is_close
+from proxy.grounding.wording import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from proxy.grounding.values import Value
 
-__all__ = ["MOST", "NEAR", "WEIGHED", "Facts", "Signs", "compare", "facts_of"]
+__all__ = ["MOST", "NEAR", "WEIGHED", "Facts", "ReadText", "Signs", "compare", "facts_of"]
 
 MOST = 24
 """Values, names and clauses of a claim that are compared. A claim is a sentence; longer texts are cut off."""
@@ -44,6 +46,7 @@ _BREAKS = 12  # places at most where a claim does not run as the evidence does, 
 _LISTING = frozenset(", & and or y et und e o".split())  # between what may stand in any order
 _PART = 6  # words of what may have been exchanged
 _GAIN = 3  # steps from word to word that the exchange must set right
+_LIMITS = frozenset({"only", "solely"})  # with one a statement may agree with "no"
 _SHORTEST_PREFIX = 4  # that two forms of a name share: Cyprus, Cypriot
 
 
@@ -53,10 +56,11 @@ class Signs:
 
     ``numbers`` and ``names`` are those the claim states, ``..._absent`` those of them that the evidence has nowhere.
     ``swapped`` counts values and names that the evidence has, but says of another subject. ``transposed`` is 1 if the
-    claim is worded as the evidence is once two of its names change places. ``negation`` is 1 if one of
-    claim and evidence denies what the other states; ``opposed`` counts opposites ("rose", "fell"). ``coverage`` is the
-    share of the claim's content words that the evidence has, ``order`` the share of its neighbouring pairs that stand
-    near each other there in the same order; both are 1 for a claim without any.
+    claim is worded as the evidence is once two of its names change places. ``negation`` is 1 if one of claim and
+    evidence denies what the other states, ``answered`` if one of them does so by a question and its answer; ``opposed``
+    counts opposites ("rose", "fell"). ``coverage`` is the share of the claim's content words that the evidence has,
+    ``order`` the share of its neighbouring pairs that stand near each other there in the same order; both are 1 for a
+    claim without any.
     """
 
     numbers: int
@@ -66,6 +70,7 @@ class Signs:
     swapped: int
     transposed: int
     negation: int
+    answered: int
     opposed: int
     coverage: float
     order: float
@@ -81,7 +86,7 @@ class Signs:
         return found | {"changed": float(any(found.values()))}
 
 
-COUNTED = ("numbers_absent", "names_absent", "swapped", "transposed", "negation", "opposed")
+COUNTED = ("numbers_absent", "names_absent", "swapped", "transposed", "negation", "answered", "opposed")
 WEIGHED = (*COUNTED, "missing", "disorder", "changed")
 """Names of what is weighed, in order."""
 
@@ -178,6 +183,22 @@ _EITHER_WAY = frozenset(
 )
 
 
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+class ReadText(Written):
+    """A claim or a piece of evidence, read once for all the texts that it is put beside, and only when first needed."""
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What it states."""
+        return facts_of(self.text)
+
+    def signs_beside(self, evidence: ReadText) -> Signs:
+        """The signs of this claim beside a piece of evidence."""
+        return compare(self.facts, evidence.facts)
+
+
 # --- comparing --------------------------------------------------------------------------------------------------------
 
 
@@ -185,10 +206,11 @@ def compare(claim: Facts, evidence: Facts) -> Signs:
     """The signs of a claim beside a piece of evidence."""
     values = [value for value, _ in claim.values if value.counts][:MOST]
     names = [name for name in claim.names if _counts(name, claim, evidence)][:MOST]
-    denied = opposed = 0
+    denied = answered = opposed = 0
     for clause in claim.clauses[:MOST]:
-        differs, opposites = _against(clause, evidence)
+        differs, opposites, asked = _against(clause, evidence)
         denied |= differs
+        answered |= asked
         opposed += opposites
     return Signs(
         numbers=len(values),
@@ -198,6 +220,7 @@ def compare(claim: Facts, evidence: Facts) -> Signs:
         swapped=_swapped(claim, evidence),
         transposed=int(_transposed(claim, evidence)),
         negation=int(denied),
+        answered=int(answered),
         opposed=opposed,
         coverage=_coverage(claim, evidence),
         order=_order(claim, evidence),
@@ -237,28 +260,44 @@ def _has(evidence: Facts, name: Name) -> bool:
     return prefix or word in evidence.initials
 
 
-def _against(clause: Clause, evidence: Facts) -> tuple[bool, int]:
-    """Whether the clause nearest to one of the claim's denies what that states, and how many opposites it has.
+def _against(clause: Clause, evidence: Facts) -> tuple[bool, int, bool]:
+    """Of the clause nearest to one of the claim's: if it denies that, how many opposites it has, if an answer does so.
 
     Where several are as near, the one that differs least: evidence that says both says what the claim does.
     """
-    shared = [len(clause.own & other.terms) for other in evidence.clauses]
+    if clause.asks:
+        return False, 0, False
+    shared = [0 if other.asks else len(clause.own & other.terms) for other in evidence.clauses]
     most = max(shared, default=0)
     if not most or most < _ALIKE * len(clause.own):
-        return False, 0
+        return False, 0, False
     near = (other for other, count in zip(evidence.clauses, shared, strict=True) if count == most)
     return min(_difference(clause, other) for other in near)
 
 
-def _difference(clause: Clause, other: Clause) -> tuple[bool, int]:
+def _difference(clause: Clause, other: Clause) -> tuple[bool, int, bool]:
+    refused = clause.refused or other.refused
+    if refused and not _differ_in_yes_alone(clause, other):
+        return False, 0, False
     differs = clause.denied.isdisjoint(other.denied) and (_denies(clause, other) or _denies(other, clause))
-    opposites = sum(
-        not other.terms.isdisjoint(_OPPOSITES[word]) and clause.own.isdisjoint(_OPPOSITES[word])
+    opposed = [
+        word
         for word in clause.own - other.terms
         if word in _OPPOSITES
-    )
-    opposites += sum(_reversed(relation, other) for relation in clause.relations)
-    return (False, 0) if differs and opposites else (differs, opposites)  # "not open" is "closed"
+        and not other.terms.isdisjoint(_OPPOSITES[word])
+        and clause.own.isdisjoint(_OPPOSITES[word])
+    ]
+    opposites = len(opposed) + sum(_reversed(relation, other) for relation in clause.relations)
+    if differs and opposites:
+        return False, 0, False  # "not open" is "closed"
+    still = sum(word in clause.denied or not other.denied.isdisjoint(_OPPOSITES[word]) for word in opposed)
+    return differs, opposites - still, differs and refused
+
+
+def _differ_in_yes_alone(clause: Clause, other: Clause) -> bool:
+    """Whether what is asked and what is stated are the same but for yes and no, or one says more."""
+    limited = any(word in _LIMITS for word, _ in clause.relations)
+    return not limited and (clause.own <= other.terms or other.own <= clause.own)
 
 
 def _denies(one: Clause, other: Clause) -> bool:
@@ -280,12 +319,28 @@ def _coverage(claim: Facts, evidence: Facts) -> float:
 
 def _order(claim: Facts, evidence: Facts) -> float:
     pairs = set(zip(claim.terms, claim.terms[1:], strict=False))
-    return sum(_stands(pair, evidence) for pair in pairs) / len(pairs) if pairs else 1.0
+    same = _as_written(claim, evidence)
+    return sum(_stands(pair, evidence, same) for pair in pairs) / len(pairs) if pairs else 1.0
 
 
-def _stands(pair: tuple[str, str], evidence: Facts) -> bool:
-    first, second = pair
-    return any(second in evidence.terms[at + 1 : at + 1 + NEAR] for at in evidence.places.get(first, ())[:_PLACES])
+def _as_written(claim: Facts, evidence: Facts) -> dict[str, frozenset[str]]:
+    """The terms with which evidence offers the claim's values: "#2" for 2 kg may be "#2000" there, for 2000 g."""
+    found: dict[str, frozenset[str]] = {}
+    for value, _ in claim.values[:MOST]:
+        term = label(value)
+        found[term] = frozenset({term}).union(
+            found.get(term, ()), *(evidence.written.get(key, ()) for key in value.asks)
+        )
+    return found
+
+
+def _stands(pair: tuple[str, str], evidence: Facts, same: Mapping[str, frozenset[str]]) -> bool:
+    firsts, seconds = (same.get(word) or frozenset({word}) for word in pair)
+    return any(
+        not seconds.isdisjoint(evidence.terms[at + 1 : at + 1 + NEAR])
+        for first in firsts
+        for at in evidence.places.get(first, ())[:_PLACES]
+    )
 
 
 # --- who has which value ----------------------------------------------------------------------------------------------
@@ -297,7 +352,11 @@ def _swapped(claim: Facts, evidence: Facts) -> int:
     for clause in claim.clauses[:MOST]:
         own = clause.own & known
         count += sum(_misplaced_value(value, clause, own, evidence) for value in clause.values[:MOST] if value.counts)
-        count += sum(_misplaced_name(words, clause, own, evidence) for words in _name_words(claim, clause, evidence))
+        names = _name_words(claim, clause, evidence)
+        count += sum(
+            _misplaced_name(words, clause, own, evidence) or _in_anothers_place(words, claim, clause, evidence)
+            for words in names
+        )
         count += _roles_reversed(claim, clause, evidence)
     return count
 
@@ -337,6 +396,59 @@ def _misplaced_name(words: tuple[str, ...], clause: Clause, own: frozenset[str],
         for at, rival in enumerate(evidence.clauses)
         if at not in carriers
     )
+
+
+def _in_anothers_place(words: tuple[str, ...], claim: Facts, clause: Clause, evidence: Facts) -> bool:
+    """Whether the evidence says of another, word by word, what the claim says of a name that it knows otherwise.
+
+    So "Jonas founded the firm" beside "Marta founded the firm. Jonas leads sales.". Such a place needs no capital to be
+    a name's, so that the first words of sentences count too, where no list or ending tells them to be common ones.
+    """
+    start = next((at for at in range(clause.start, clause.end) if claim.terms[at : at + len(words)] == words), -1)
+    end = start + len(words)
+    if start < 0 or end > clause.end or _is_common_word(words, claim, evidence):
+        return False
+    frame = claim.terms[clause.start : start], claim.terms[end : clause.end]
+    carriers = {at for at, other in enumerate(evidence.clauses) if words[-1] in other.terms}
+    rest = clause.own - set(words)
+    if not carriers or not rest or any(rest <= _context(evidence, at) for at in carriers):
+        return False
+    gaps = claim.gaps[clause.start + 1 : start + 1], claim.gaps[end : clause.end]
+    return any(
+        _has_place(frame, gaps, rival, evidence, clause.own)
+        for at, rival in enumerate(evidence.clauses)
+        if at not in carriers
+    )
+
+
+def _is_common_word(words: tuple[str, ...], claim: Facts, evidence: Facts) -> bool:
+    """Whether one word is likelier a common one that opens a sentence than a name."""
+    return len(words) == 1 and (words[0] in evidence.lower or words[0] in claim.common | evidence.common)
+
+
+_Frame = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def _has_place(frame: _Frame, gaps: _Frame, rival: Clause, evidence: Facts, own: frozenset[str]) -> bool:
+    """Whether a clause runs as a frame does, function words and all, with one of its names in between."""
+    ahead, behind = frame
+    start = rival.start + len(ahead)
+    if evidence.terms[rival.start : start] != ahead:
+        return False
+    for name in rival.names:
+        end = start + len(name.words)
+        last = end + len(behind) if behind else rival.end
+        if (
+            last <= rival.end
+            and evidence.terms[start:end] == name.words
+            and evidence.terms[end:last] == behind
+            and evidence.gaps[rival.start + 1 : start + 1] == gaps[0]
+            and evidence.gaps[end:last] == gaps[1]
+            and own.isdisjoint(name.words)
+            and not (len(name.words) == 1 and (name.common or name.words[0] in evidence.lower))
+        ):
+            return True
+    return False
 
 
 def _context(evidence: Facts, at: int) -> frozenset[str]:

@@ -14,7 +14,7 @@ import re
 from typing import TYPE_CHECKING
 
 from proxy.grounding.asked import Asked
-from proxy.grounding.labels import is_label
+from proxy.grounding.labels import announces, is_label
 from proxy.grounding.phrases import languages_for, manners_for
 from proxy.grounding.phrases.english_clauses import TRADE, abstains, asks_back
 from proxy.grounding.phrases.grammar import DOCUMENTS, topics_of
@@ -57,7 +57,7 @@ def kind_for(text: str, asked: Asked) -> ClaimKind:
     if manners is not None:
         answers = _assents(plain, manners) and _may_mean_yes(asked)
         return ClaimKind.ASSERTION if answers else ClaimKind.COURTESY
-    if is_label(text, asked):
+    if is_label(text, asked) or announces(text, asked):
         return ClaimKind.HEADING
     if _SPOKEN.fullmatch(plain.lstrip(_OPENING_MARKS)) is None or len(plain.splitlines()) > 1:
         return ClaimKind.ASSERTION  # a line of its own may be the answer

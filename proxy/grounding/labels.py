@@ -14,7 +14,10 @@ A line is a label when all of this holds, else it is a claim like any other:
 - Where it uses words of the query, all that the query asks is what, how or when, and it offers no answers to choose
   from: to "Is there a fee?" or "Pro or Basic?" the heading "Fee" or "Basic" would be an answer.
 
-A lead-in may also say "Here are the steps to ...:", and go on in the query's own words.
+A lead-in may also say "Here are the steps to ...:", and go on in the query's own words; or announce what something
+contains: "The box contains:". That asserts nothing only if list items follow that are judged with it (see
+``claims.ClaimReader``), and only if it is an article, one or two nouns in small letters and a verb of a closed list: no
+name, number or negation of its own; two nouns must each be the query's or of the list.
 """
 
 # Other scripts' punctuation.
@@ -43,6 +46,8 @@ _MAX_WORDS, _MAX_OWN, _MAX_COLUMNS, _MAX_RUN, _MAX_STRETCH = 4, 2, 12, 6, 10
 _HEADING = re.compile(r"(#{1,6})\s+(\S.*?)[\s#]*")
 _BOLD = re.compile(r"(\*\*|__)([^\s*_](?:[^*_\n]*[^\s*_])?)\1")
 _ITEM = re.compile(rf"\s*(?:{LIST_MARK}|>\s)")
+_LISTED = re.compile(LIST_MARK)
+_WORD = re.compile(r"[^\W\d_]+")
 _LETTERS = re.compile(r"[^\W\d_]+(?:(?:[ '-]| & )[^\W\d_]+)*")
 _STEP = re.compile(
     rf"(?:{'|'.join(sorted(word for one in MANNERS for word in one.steps))})\s?\d{{1,2}}[.):：]?",
@@ -99,6 +104,39 @@ def is_filler(text: str) -> bool:
         return False
     led_in = [_led_in(body, one) for one in manners_for(body) if one.spaced]
     return any(nouns and not rest for nouns, rest in led_in)
+
+
+def announces(text: str, asked: Asked) -> bool:
+    """Whether a line does no more than announce the list that follows: "The box contains:"."""
+    text = normal(text).strip()
+    body = head_of(text) if text.rstrip("*_ ").endswith(COLONS) else None
+    return body is not None and any(_announces_by(" ".join(body.split()), asked, one) for one in manners_for(body))
+
+
+def _announces_by(body: str, asked: Asked, manners: Manners) -> bool:
+    found = manners.announces.fullmatch(body)
+    if found is None:
+        return False
+    if not manners.spaced:
+        topic = _group(found)
+        return len(topic) <= _MAX_STRETCH and not any(bar in topic for bar in manners.barred)
+    given = _WORD.findall(_group(found))
+    article, *named = (word.casefold() for word in given)
+    content = [word for word in named if word not in manners.small]
+    strange = [word for word in content if word not in manners.labels | manners.fillers and key(word) not in asked.keys]
+    capital = any(not word.islower() for word in given[1:]) and not manners.capital_nouns
+    return (
+        article in manners.small
+        and 0 < len(content) <= _MAX_OWN
+        and len(strange) <= (len(content) == 1)
+        and not capital
+        and not _is_loaded(named, manners)
+    )
+
+
+def is_list_item(text: str) -> bool:
+    """Whether a claim opens with a list's mark."""
+    return _LISTED.match(text) is not None
 
 
 def cells_of(row: str) -> list[str]:

@@ -148,19 +148,24 @@ SEEN_ASIDE = frozenset({"one", "first", "zero", *TIMES} - {"twice", "thrice"})
 UNITS: dict[str, tuple[Key, ...]] = {
     word: ((kind, float(factor)),)
     for line in """
-        length 1 m metre metres meter meters Meter Metern mètres metros metri
-        length 1000 km kms kilometre kilometres kilometer kilometers kilomètres kilómetros
-        length 0.01 cm centimetre centimetres centimeter centimeters
-        length 0.001 mm millimetre millimetres millimeter millimeters
+        length 1 m metre metres meter meters Meter Metern mètre mètres metro metros metri
+        length 1000 km kms kilometre kilometres kilometer kilometers kilometern kilomètre kilomètres
+        length 1000 kilómetro kilómetros quilómetro quilómetros quilômetro quilômetros chilometro chilometri
+        length 0.01 cm centimetre centimetres centimeter centimeters centimetern zentimeter zentimetern centimètre
+        length 0.01 centimètres centímetro centímetros centimetro centimetri
+        length 0.001 mm millimetre millimetres millimeter millimeters millimetern millimètre millimètres milímetro
+        length 0.001 milímetros millimetro millimetri
         length 1609.344 mi mile miles
         length 0.3048 ft foot feet
         length 0.0254 inch inches
         length 0.9144 yd yard yards
-        mass 1 g gram grams gramme grammes
-        mass 1000 kg kgs kilo kilos kilogram kilograms
-        mass 0.001 mg milligram milligrams
+        mass 1 g gram grams gramme grammes gramm gramo gramos grammo grammi grama gramas
+        mass 1000 kg kgs kilo kilos kilogram kilograms kilogramm kilogramme kilogrammes kilogramo kilogramos
+        mass 1000 chilo chili chilogrammo chilogrammi quilo quilos quilograma quilogramas
+        mass 0.001 mg milligram milligrams milligramm milligramme milligrammes miligramo miligramos milligrammo
+        mass 0.001 milligrammi miligrama miligramas
         mass 0.000001 µg mcg microgram micrograms
-        mass 1000000 t tonne tonnes ton tons
+        mass 1000000 t tonne tonnes ton tons tonnen tonelada toneladas tonnellata tonnellate
         mass 453.59237 lb lbs
         power 1 W watt watts
         power 1000 kW kilowatt kilowatts
@@ -171,28 +176,30 @@ UNITS: dict[str, tuple[Key, ...]] = {
         energy 1000000 MWh
         energy 1000000000 GWh
         duration 1 s sec secs second seconds segundos secondes Sekunden secondi
-        duration 60 min mins minute minutes minutos Minuten minuten minuti
-        duration 3600 h hr hrs hour hours heure heures hora horas Stunde Stunden uur uren ore
+        duration 60 min mins minute minutes minutos Minuten minuten minuto minuut minuti
+        duration 3600 h hr hrs hour hours heure heures hora horas Stunde Stunden uur uren ora ore
         duration 86400 day days jour jours día días dia dias Tag Tage Tagen dag dagen giorno giorni
-        duration 604800 week weeks wk wks semaine semaines semana semanas Woche Wochen weken settimane
+        duration 604800 week weeks wk wks semaine semaines semana semanas Woche Wochen weken settimana settimane
         duration 1209600 fortnight fortnights
         months 1 month months mois mes meses Monat Monate Monaten maand maanden mese mesi
         months 12 year years yr yrs an ans año años ano anos Jahr Jahre Jahren jaar anno anni
         months 120 decade decades
         months 1200 century centuries
-        volume 1 l L litre litres liter liters
-        volume 0.001 ml mL millilitre millilitres milliliter milliliters
+        volume 1 l L litre litres liter liters litern litro litros litri
+        volume 0.001 ml mL millilitre millilitres milliliter milliliters millilitern mililitro mililitros millilitro
+        volume 0.001 millilitri
         volume 3.785412 gallon gallons
-        area 1 m² sqm
-        area 1000000 km²
-        area 10000 ha hectare hectares
+        area 1 m² m2 sqm qm quadratmeter quadratmetern
+        area 1000000 km² km2 quadratkilometer quadratkilometern
+        area 10000 ha hectare hectares hektar hectárea hectáreas ettaro ettari
+        volume 1000 m³ m3 kubikmeter kubikmetern
         area 4046.856 acre acres
         speed 1 kph kmh
         speed 1.609344 mph
         data 1 byte bytes
         data 1000 KB kB kilobyte kilobytes
-        data 1000000 MB megabyte megabytes
-        data 1000000000 GB gigabyte gigabytes
+        data 1000000 MB Mo megabyte megabytes
+        data 1000000000 GB Go gigabyte gigabytes
         data 1000000000000 TB terabyte terabytes
         frequency 1 Hz hertz
         frequency 1000 kHz
@@ -224,6 +231,8 @@ UNITS: dict[str, tuple[Key, ...]] = {
         NZD 1 NZD
         HKD 1 HKD
         GBP 1 £ GBP sterling
+        GBP 0.01 pence
+        EUR 0.01 eurocent eurocents céntimo céntimos centime centimes centesimo centesimi cêntimo cêntimos
     """.strip().splitlines()
     for kind, factor, *words in [line.split()]
     for word in words
@@ -231,12 +240,27 @@ UNITS: dict[str, tuple[Key, ...]] = {
 _DOLLARS: tuple[Key, ...] = (("USD", 1.0), ("AUD", 1.0), ("CAD", 1.0))
 UNITS |= dict.fromkeys(("$", "dollar", "dollars"), _DOLLARS)
 UNITS |= dict.fromkeys(("pound", "pounds"), (("GBP", 1.0), ("mass", 453.59237)))
+UNITS |= dict.fromkeys(("cent", "cents", "ct", "\u00a2"), tuple((kind, 0.01) for kind in ("EUR", "USD", "AUD", "CAD")))
+UNITS |= dict.fromkeys(("centavo", "centavos"), tuple((kind, 0.01) for kind in ("BRL", "MXN", "USD")))
 MONEY = frozenset("EUR JPY CNY INR CHF KRW SEK NOK DKK BRL MXN USD AUD CAD NZD HKD GBP".split())
 BEFORE = {word: units for word, units in UNITS.items() if units[0][0] in MONEY and not word.islower()}
 DOLLAR_OF = {"us": "USD", "u.s.": "USD", "a": "AUD", "au": "AUD", "c": "CAD", "ca": "CAD", "nz": "NZD", "hk": "HKD"}
-_SQUARE: dict[tuple[str, str], tuple[Key, ...]] = {
-    ("square", word): (("area", units[0][1] ** 2),) for word, units in UNITS.items() if units[0][0] == "length"
-}
+_SQUARED = "square sq vierkante carré carrés cuadrado cuadrados quadrato quadrati quadrado quadrados".split()
+_CUBED = "cubic kubieke cube cubes cúbico cúbicos cubo cubi".split()
+
+
+def _powers() -> dict[tuple[str, str], tuple[Key, ...]]:
+    """Units of area (m²) and volume (l) made of one of length and a word beside it, in either order."""
+    lengths = {word.lower(): units[0][1] for word, units in UNITS.items() if units[0][0] == "length"}
+    return {
+        pair: (power,)
+        for word, length in lengths.items()
+        for marks, power in ((_SQUARED, ("area", length**2)), (_CUBED, ("volume", 1000 * length**3)))
+        for mark in marks
+        for pair in ((mark, word), (word, mark))
+    }
+
+
 PHRASES: dict[tuple[str, str], tuple[Key, ...]] = {
     ("per", "cent"): (("%", 1.0),),
     ("pour", "cent"): (("%", 1.0),),
@@ -261,7 +285,35 @@ PHRASES: dict[tuple[str, str], tuple[Key, ...]] = {
     ("週", "間"): (("duration", 604800.0),),
     ("年", "間"): (("months", 12.0),),
     **dict.fromkeys(((mark, "月") for mark in "ヶヵか"), (("months", 1.0),)),
-} | _SQUARE
+} | _powers()
+KANA_UNITS: dict[str, tuple[Key, ...]] = {
+    word: ((kind, float(factor)),)
+    for line in """
+        length 1 メートル
+        length 1000 キロメートル
+        length 0.01 センチ センチメートル
+        length 0.001 ミリ ミリメートル
+        mass 1 グラム
+        mass 1000 キログラム
+        mass 0.001 ミリグラム
+        mass 1000000 トン
+        volume 1 リットル
+        volume 0.001 ミリリットル
+        volume 1000 立方メートル
+        area 1 平方メートル 平米
+        area 1000000 平方キロメートル
+        area 10000 ヘクタール
+        data 1000000 メガバイト
+        data 1000000000 ギガバイト
+        % 1 パーセント
+        EUR 1 ユーロ
+        EUR 0.01 ユーロセント
+    """.strip().splitlines()
+    for kind, factor, *words in [line.split()]
+    for word in words
+} | {"キロ": (("length", 1000.0), ("mass", 1000.0)), "ドル": _DOLLARS}
+"""Units of several signs, each of which is a token."""
+LONGEST_KANA_UNIT = max(map(len, KANA_UNITS))
 BETWEEN_NUMBER_AND_UNIT = frozenset(
     "us u.s. american business working calendar consecutive full whole additional more further other long short "
     "australian canadian".split()
@@ -315,4 +367,53 @@ OPENERS = frozenset(
     {*SMALL, *TENS, *ORDINALS, *TIMES, *FRACTION_SIGNS, *MONTHS, *ARTICLES, *UNSURE, *KANJI, "十", "百", "千"}
     | {"half", "hundred", "hundert", "honderd", "tausend", "duizend", "dozen", "noon", "midnight", "decade"}
     | {"fortnight", "century", "per", "each", "every", "hundreds", "quarter"}
+    | {
+        "halb",
+        "halbe",
+        "halben",
+        "halbes",
+        "halve",
+        "media",
+        "medio",
+        "demi",
+        "meia",
+        "mezza",
+        "viertel",
+        "kwart",
+        "午",
+    }
+    | {"anderthalb", "eineinhalb", "zweieinhalb", "dreieinhalb", "anderhalf"}
 )
+
+HALVES = frozenset("half halbe halben halber halbes halve media medio demi demie mezza mezzo meia meio".split())
+"""Before a unit of time half of it; after a number and its unit, with one of ``ANDS``, half of it more."""
+ANDS = frozenset("and und et y e en".split())
+HALF_MORE = {"anderthalb": 1.5, "eineinhalb": 1.5, "zweieinhalb": 2.5, "dreieinhalb": 3.5, "anderhalf": 1.5}
+AFTER_HOUR = {
+    **dict.fromkeys(("y media", "e media", "e mezza", "e mezzo", "e meia", "et demie", "et demi"), 30.0),
+    **dict.fromkeys(("y cuarto", "e un quarto", "e um quarto", "et quart"), 15.0),
+    **dict.fromkeys(("menos cuarto", "meno un quarto", "moins le quart"), -15.0),
+}
+"""What may follow the hour of a clock, and the minutes that it adds."""
+LONE_HOURS = {"una": 1.0, "uma": 1.0, "une": 1.0, "once": 11.0}
+"""Hours whose words are commonly something else."""
+QUARTERS = frozenset("quarter viertel kwart".split())
+PAST = {
+    **dict.fromkeys("past after nach over".split(), 1.0),
+    **dict.fromkeys("to before vor voor".split(), -1.0),
+}
+"""Between the minutes and the hour: whether they are counted on or back."""
+HALF_TO = {
+    **{
+        word: float(at)
+        for at, word in enumerate("eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split(), 1)
+    },
+    **{
+        word: float(at)
+        for at, word in enumerate("een twee drie vier vijf zes zeven acht negen tien elf twaalf".split(), 1)
+    },
+}
+"""Hours of which German and Dutch count the half before: "halb sieben", "half zeven" are 6:30."""
+BEFORE_CLOCK = frozenset("at um om à às las alle la a ab by until till since from".split())
+"""What stands before a time of day rather than a length of time."""
+HOURS = frozenset("h hr hrs hour hours heure heures hora horas ora ore stunde stunden uur uren".split())

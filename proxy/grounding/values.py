@@ -5,7 +5,8 @@ Rules of this file
   offered. What is ambiguous ("3/4/2021", "1,234", "2.3m") has several keys: any reading that matches will do.
 - A number with a unit asks for that unit, reduced to one unit a dimension (SI, where there is one), or for the bare
   number; a bare number asks for the number in any unit. A reader of a table knows the unit from its header.
-- Days and months are not converted into each other, nor currencies.
+- Days and months are not converted into each other, nor currencies. Cents are parts of several.
+- An hour and minutes ("18 h 30") may be a time of day or a length of time: it asks for either.
 - A number with a minus asks for that; it offers the number without it too ("fell 5%"), but for degrees.
 - A date offers its parts, so that a claim may say less than the source; a day and a year that stand apart carry a date.
 - A token is read once and looked ahead of by a fixed number of others: linear time for any text.
@@ -18,9 +19,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from proxy.grounding.numerals import (
+    AFTER_HOUR,
     AFTER_ONE,
+    ANDS,
     ARTICLES,
     BEFORE,
+    BEFORE_CLOCK,
     BEFORE_MONTH,
     BETWEEN_NUMBER_AND_UNIT,
     BOUNDS,
@@ -28,10 +32,17 @@ from proxy.grounding.numerals import (
     DOLLAR_OF,
     FRACTION_SIGNS,
     FRACTIONS,
+    HALF_MORE,
+    HALF_TO,
+    HALVES,
+    HOURS,
     INDEFINITE,
+    KANA_UNITS,
     KANJI,
     KANJI_SCALES,
+    LONE_HOURS,
     LONE_MONTHS,
+    LONGEST_KANA_UNIT,
     MAGNITUDES,
     MONEY,
     MONTHS,
@@ -39,8 +50,10 @@ from proxy.grounding.numerals import (
     OPENERS,
     ORDINAL_MARKS,
     ORDINALS,
+    PAST,
     PHRASES,
     PORTUGUESE,
+    QUARTERS,
     RANGE_MARKS,
     SEEN_ASIDE,
     SMALL,
@@ -156,6 +169,8 @@ class _Number:
     counts: bool = True
     units: tuple[Key, ...] = ()
     bound: str = ""
+    parts: tuple[float, ...] = ()
+    """What it was added up from, each in its own unit: the 1 and the 30 of "1 hour 30 minutes"."""
 
 
 def values_in(tokens: Sequence[str]) -> list[Value]:
@@ -236,6 +251,10 @@ class _Reader:
         token, then = self._tokens[at], self._tokens[at + 1]
         if then in {"年", "月"}:
             return self._ideographic(at)
+        if _MONTH_IN_FIGURES.fullmatch(token) and then == "/" and _is_year(self._tokens[at + 2]):
+            return self._month_and_year(at, at + 3, int(self._tokens[at + 2]), int(token))
+        if _MONTH_AND_YEAR.fullmatch(token):
+            return self._month_and_year(at, at + 1, int(token[3:]), int(token[:2]))
         if _DAY_AND_MONTH.fullmatch(token) and (then == "." or "/" in token):
             one, other = map(int, re.split(r"\D", token))
             dates = _calendar((0, other, one), (0, one, other) if "/" in token else (0, 0, 0))
@@ -253,6 +272,15 @@ class _Reader:
             year = parts[2] if parts[2] > 99 else parts[2] + (2000 if parts[2] < 50 else 1900)  # noqa: PLR2004 - two figures
             dates = _calendar((year, parts[1], parts[0]), (year, parts[0], parts[1]))
         return _date_value(at, at + 1, dates) if dates else None
+
+    def _month_and_year(self, at: int, end: int, year: int, month: int) -> Value | None:
+        """A month and a year in figures, 03/2011, which may also be two numbers, or one."""
+        if at and self._tokens[at - 1] == "/":
+            return None
+        value = _date_value(at, end, [(year, month, 0)])
+        number = float(month) if end > at + 1 else figures(self._tokens[at])[0]
+        asks = (*value.asks, ("raw", number)) if end == at + 1 else value.asks
+        return replace(value, asks=asks, offers=(*value.offers, ("raw", number), ("bare", number)))
 
     def _dated(self, at: int, end: int, dates: list[tuple[int, int, int]], token: str) -> Value:
         """A day and month in figures, which may also be a plain number."""
@@ -363,9 +391,105 @@ class _Reader:
         said = self._low[at]
         if said in SAID_TIMES:
             return _clock_value(at, at + 1, (SAID_TIMES[said],))
+        value = self._clock_in_words(at) or self._clock_by_the_hour(at) or self._ideographic_clock(at)
+        if value is not None:
+            return value
         if said in SMALL and self._low[at + 1] in CLOCK_MARKS:
-            return _clock_value(at, at + 2, (60 * SMALL[said], 60 * SMALL[said] + 720))
+            return _clock_value(at, at + 2, _minutes(SMALL[said]))
         return self._clock_in_figures(at)
+
+    def _hour(self, at: int) -> float:
+        """The hour of a clock at a token, -1 when there is none."""
+        token = self._tokens[at]
+        said = self._low[at]
+        hour = float(token) if token.isdecimal() and len(token) <= 2 else SMALL.get(said, LONE_HOURS.get(said, -1.0))  # noqa: PLR2004
+        return hour if hour <= _HOURS else -1.0
+
+    def _clock_in_words(self, at: int) -> Value | None:
+        """Half past six, a quarter to seven, ten past six; "halb sieben" and "half zeven", which are half past six."""
+        said, then = self._low[at], self._low[at + 1]
+        if said in {"halb", "half"} and (then in HALF_TO or (said == "halb" and self._hour(at + 1) > 0)):
+            return _clock_value(at, at + 2, _minutes((HALF_TO.get(then) or self._hour(at + 1)) - 1, 30))
+        hour = self._hour(at + 2) if then in PAST else -1.0
+        if hour < 0 or self._unit(at + 3)[0]:
+            return None  # "from a quarter to 5 %"
+        if said in QUARTERS:
+            return _clock_value(at, at + 3, _minutes(hour, 15 * PAST[then]))
+        past = 30.0 if said == "half" else SMALL.get(said, TENS.get(said, 60.0))
+        return _clock_value(at, at + 3, _minutes(hour, past)) if then == "past" and past <= 30 else None  # noqa: PLR2004
+
+    def _clock_by_the_hour(self, at: int) -> Value | None:
+        """An hour, its sign, and what is added to it: "18 h 30", "6h30", "seis y media", "six heures et demie"."""
+        hour, end = self._hour(at), at + 1
+        if hour < 0:
+            return None
+        low = self._low
+        joined = _HOUR_AND_MINUTES.fullmatch(low[end])
+        if joined:
+            return self._hour_value(at, end + 1, hour, float(joined.group(1)))
+        signed = low[end] in HOURS
+        return self._clock_with_more(at, end + signed, hour, signed=signed)
+
+    def _clock_with_more(self, at: int, end: int, hour: float, *, signed: bool) -> Value | None:
+        """What of such a time stands behind the hour and, if it is ``signed``, its sign."""
+        low = self._low
+        added = next(
+            (
+                (AFTER_HOUR[said], length)
+                for length in (3, 2)
+                if (said := " ".join(low[end : end + length])) in AFTER_HOUR
+            ),
+            None,
+        )
+        if added:
+            return self._hour_value(at, end + added[1], hour, added[0], dual=signed)
+        if not signed or not self._tokens[at].isdecimal():
+            return None
+        is_time = at > 0 and low[at - 1] in BEFORE_CLOCK
+        if _MINUTES.fullmatch(low[end]) and self._may_follow_minutes(end + 1, sure=is_time or low[end - 1] == "h"):
+            return self._hour_value(at, end + 1 + bool(self._unit(end + 1)[0]), hour, float(low[end]))
+        if low[at + 1] in {"h", "heure", "heures", "hora", "horas"} and is_time:
+            value = self._hour_value(at, end, hour, 0.0)
+            return replace(value, asks=(*value.asks, ("bare", hour)), offers=(*value.offers, ("raw", hour)))
+        return None
+
+    def _may_follow_minutes(self, at: int, *, sure: bool) -> bool:
+        """Whether figures before a token may be minutes: not in "2 hours 30 people", nor in "2 h 30 kg"."""
+        units = self._unit(at)[0]
+        return units == (("duration", 60.0),) if units else sure or not _is_counted(self._tokens[at])
+
+    def _hour_value(self, at: int, end: int, hour: float, minutes: float, *, dual: bool = True) -> Value:
+        """A time of day, or with ``dual`` as well a length of time."""
+        value = _clock_value(at, end, _minutes(hour, minutes))
+        if not dual:
+            return value
+        length: tuple[Key, ...] = (("duration", 60 * (60 * hour + minutes)),)
+        family = "clock" if at and self._low[at - 1] in BEFORE_CLOCK else "duration"
+        keys = (*length, *value.asks) if family == "duration" else (*value.asks, *length)
+        return replace(value, family=family, asks=keys, offers=keys)
+
+    def _ideographic_clock(self, at: int) -> Value | None:
+        """A time of day as Japanese writes it: 午後6時, 6時半, 六時三十分; not 6時間, which is six hours."""
+        tokens = self._tokens
+        half = tokens[at + 1] if tokens[at] == "午" else ""
+        hour, end = self._counted(at + 2 * bool(half))
+        if tokens[end] != "時" or tokens[end + 1] == "間" or not 0 <= hour <= _HOURS or half not in {"", "前", "後"}:
+            return None
+        minutes, last = self._counted(end + 1)
+        if tokens[end + 1] == "半":
+            minutes, last = 30.0, end + 2
+        elif last > end + 1 and tokens[last] == "分":
+            last += 1
+        else:
+            minutes, last = 0.0, end + 1
+        if half:
+            return _clock_value(at, last, ((60 * (hour % 12) + minutes) + 720 * (half == "後"),))
+        return _clock_value(at, last, _minutes(hour, minutes))
+
+    def _counted(self, at: int) -> tuple[float, int]:
+        """A small number in figures or ideographs and the token after it; ``at`` when there is none."""
+        token = self._tokens[at]
+        return (float(token), at + 1) if token.isdecimal() and len(token) <= 2 else self._kanji(at)  # noqa: PLR2004
 
     def _clock_in_figures(self, at: int) -> Value | None:
         token, low = self._tokens[at], self._low
@@ -380,7 +504,7 @@ class _Reader:
             return _clock_value(at, at + 2, (minutes % 720 + 720 * (mark == "pm"),))
         if mark in CLOCK_MARKS or ":" in token:
             end = at + 1 + (":" not in token or mark in {"uhr", "uur"})
-            return _clock_value(at, end, (minutes, minutes + 720) if hour <= 12 else (minutes % 1440,))  # noqa: PLR2004
+            return _clock_value(at, end, _minutes(hour, minute))
         return None
 
     # numbers, with units and without
@@ -392,6 +516,7 @@ class _Reader:
         number, start_of_unit = self._number_with_unit(at)
         if number is None:
             return self._code(at)
+        number = self._added_up(number)
         end = number.end
         mark = self._low[end]
         joined = mark in RANGE_MARKS or (
@@ -406,6 +531,26 @@ class _Reader:
             if other is not None:
                 return self._range(at, number, other)
         return _number_value(at, number, self._tokens)
+
+    def _added_up(self, number: _Number) -> _Number:
+        """A length of time with the smaller part that follows: 1 hour 30 minutes, two years and six months."""
+        if len(number.units) != 1 or number.units[0][0] not in {"duration", "months"} or len(number.numbers) != 1:
+            return number
+        low, (kind, factor), end = self._low, number.units[0], number.end
+        joined = low[end] in ANDS
+        half = end + 1 + (low[end + 1] in ARTICLES)
+        if joined and low[half] in HALVES and low[half + 1] not in ARTICLES and not self._unit(half + 1)[0]:
+            return replace(number, numbers=(number.numbers[0] + 1 / 2,), end=half + 1, counts=True)
+        part, _ = self._number_with_unit(end + joined)
+        if part is None or len(part.units) != 1 or part.bound or part.digits:
+            return number
+        minutes = factor == 3600 and self._tokens[part.end - 1] == "m"  # noqa: PLR2004 - 2h 30m
+        unit = ("duration", 60.0) if minutes else part.units[0]
+        smaller = part.numbers[0] * unit[1]
+        if unit[0] != kind or unit[1] >= factor or not 0 < smaller < factor:
+            return number
+        total = (number.numbers[0] * factor + smaller) / factor
+        return replace(number, numbers=(total,), end=part.end, counts=True, parts=(number.numbers[0], part.numbers[0]))
 
     def _range(self, at: int, low: _Number, high: _Number) -> Value:
         """The lower end of a range: it has the unit and the magnitude that stand after the upper one."""
@@ -452,7 +597,19 @@ class _Reader:
         if self._dollar_of(place):
             return ((DOLLAR_OF[self._low[place]], 1.0),), place + 2
         units = UNITS.get(token) or (UNITS.get(low) if len(token) > 2 else None)  # noqa: PLR2004 - MW is no mW
-        return (units, place + adjective + 1) if units else ((), at)
+        return (units, place + adjective + 1) if units else self._unit_in_signs(at)
+
+    def _unit_in_signs(self, at: int) -> tuple[tuple[Key, ...], int]:
+        """A unit of several kana or ideographs, the longest that fits; and minutes, after figures alone."""
+        tokens = self._tokens
+        if tokens[at] == "分" and at and tokens[at - 1][:1].isdecimal() and tokens[at + 1] != "の":
+            return (("duration", 60.0),), at + 1
+        if len(tokens[at]) == 1 and tokens[at] >= _FIRST_KANA:
+            for length in range(LONGEST_KANA_UNIT, 1, -1):
+                units = KANA_UNITS.get("".join(tokens[at : at + length])) if all(tokens[at : at + length]) else None
+                if units:
+                    return units, at + length
+        return (), at
 
     def _number(self, at: int, *, money: bool = False) -> _Number | None:
         token = self._tokens[at]
@@ -528,6 +685,10 @@ class _Reader:
             return _Number((FRACTION_SIGNS[self._tokens[at]],), at + 1, units=(("%", 100.0),))
         if low[at] == "half":
             return self._half(at)
+        if low[at] in HALVES:
+            place = at + 1 + (self._tokens[at + 1] == "-")
+            word = next((word for word in (self._tokens[place], low[place]) if word in AFTER_ONE), "")
+            return _Number((1 / 2,), place + 1, units=UNITS[word]) if word else None
         part = at + 1 + (self._tokens[at + 1] in {"-", "\u2011"})
         size = FRACTIONS.get(low[part])
         count = 1.0 if low[at] in {"a", "an", "one"} else SMALL.get(low[at], 0.0)
@@ -553,14 +714,14 @@ class _Reader:
 
     def _spelled_number(self, at: int) -> _Number | None:
         low = self._low[at]
-        if low in TIMES:
-            return _Number((TIMES[low],), at + 1, counts=low not in SEEN_ASIDE)
+        if low in TIMES or low in HALF_MORE:
+            return _Number((TIMES.get(low) or HALF_MORE[low],), at + 1, counts=low not in SEEN_ASIDE)
         if low in ARTICLES:
             return self._one(at + 1)
         total, end = self._spelled(at)
         if end == at or (low in UNSURE and not self._is_sure(at, end)):
             return None
-        if self._low[end] in {"cent", "cents"} and 1 < total % 100 < 10:  # noqa: PLR2004 - "six cents" is 600 in French
+        if self._low[end] in {"cent", "cents"} and self._low[end - 1] in _FRENCH_HUNDREDS:
             return _Number((total, total + 99 * (total % 100)), end + bool(self._unit(end + 1)[0]))
         if self._low[end : end + 3] == ["and", "a", "half"]:
             factor, after = self._magnitude(end + 3, money=False)
@@ -626,6 +787,14 @@ class _Reader:
 
 # --- keys ------------------------------------------------------------------------------------------------------------
 
+_FRENCH_HUNDREDS = frozenset("deux trois quatre cinq six sept huit neuf".split())
+"""Before "cents" they make hundreds; "six cents" may be six hundred and 6 cents."""
+_HOURS = 24
+_HOUR_AND_MINUTES = re.compile(r"h([0-5]\d)(?:m|mn|min)?", re.ASCII)
+_MINUTES = re.compile(r"[0-5]\d", re.ASCII)
+_MONTH_IN_FIGURES = re.compile(r"0[1-9]|1[0-2]", re.ASCII)
+_MONTH_AND_YEAR = re.compile(r"0[1-9]\.(?:19|20)\d\d", re.ASCII)
+_FIRST_KANA = "\u3040"
 _DAY_AND_MONTH = re.compile(r"0\d\.\d\d?|\d\d?\.0\d|\d\d?/\d\d?", re.ASCII)
 _FIRST_YEAR, _LAST_YEAR = 1000, 2999
 _DATE_BOUNDS = {"after": ">", "since": ">", "before": "<", "until": "<", "by": "<"}
@@ -709,6 +878,12 @@ def _date_value(start: int, end: int, dates: Sequence[tuple[int, int, int]]) -> 
     return Value(start, end, "date", tuple(asks), tuple(offers), (("when" if year else "when in a year", when),), both)
 
 
+def _minutes(hour: float, past: float = 0.0) -> tuple[float, ...]:
+    """The minutes of the day that an hour and ``past`` minutes may be: up to 12 of both of its halves."""
+    at = 60 * hour + past
+    return (at % 1440, (at + 720) % 1440) if hour <= 12 else (at % 1440,)  # noqa: PLR2004 - half a day
+
+
 def _clock_value(start: int, end: int, minutes: Sequence[float]) -> Value:
     keys = tuple(("clock", minute) for minute in minutes)
     return Value(start, end, "clock", keys, keys)
@@ -733,12 +908,13 @@ def _value(start: int, number: _Number, tokens: Sequence[str]) -> Value:
     if units:
         family = "money" if units[0][0] in MONEY else units[0][0]
         day: tuple[Key, ...] = (("day of the month", numbers[0]),) if tokens[number.end - 1] == "日" else ()
+        parts: tuple[Key, ...] = tuple(("raw", part) for part in number.parts)
         return Value(
             start,
             number.end,
             family,
             (*measured, *day, *bare),
-            (*measured, *raw),
+            (*measured, *raw, *parts),
             (*measured, *bare),
             (),
             number.bound,

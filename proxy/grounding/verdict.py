@@ -34,6 +34,26 @@ def must_check(claim: Claim, abstention: str) -> bool:
     return claim.needs_check or (claim.kind is ClaimKind.ABSTENTION and abstention == "score")
 
 
+def blocks_alone(result: ClaimResult, terms: Terms) -> bool:
+    """Whether one claim's result settles that the answer is blocked, whatever the other claims turn out to be.
+
+    True of support under a blocking rule's threshold while support is taken as the minimum, and of a failure that the
+    policy does not let pass.
+    """
+    rule = terms.grounding
+    if rule.action != "block" or rule.aggregate != "min" or not must_check(result.claim, terms.abstention):
+        return False
+    if result.support is None:
+        return terms.on_scorer_error == "block"
+    return Check(kind=CheckKind.GROUNDING, rule=rule, score=result.support).below
+
+
+def proves_relevant(result: ClaimResult, terms: Terms) -> bool:
+    """Whether one claim's result settles that the answer is relevant: relevance is the maximum over the claims."""
+    check = Check(kind=CheckKind.RELEVANCE, rule=terms.relevance, score=result.relevance)
+    return check.score is not None and not check.below
+
+
 def decide(results: Sequence[ClaimResult], terms: Terms) -> Verdict:
     """The verdict on one answer, given what was found about each of its claims."""
     judged = [result for result in results if must_check(result.claim, terms.abstention)]

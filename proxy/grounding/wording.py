@@ -8,12 +8,13 @@ evidence lacks stays as it is written. Linear in both texts.
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from proxy.grounding.values import TOKEN, values_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from proxy.grounding.numerals import Key
     from proxy.grounding.values import Value
@@ -24,15 +25,29 @@ _ALIASES = tuple(
 )
 
 
+class Written:
+    """A text and its values as it writes them, read once for whatever it is put beside."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def values(self) -> tuple[_Written, ...]:
+        """What is stated, in order."""
+        return tuple(_written(self.text))
+
+    def worded_as(self, evidence: Written) -> str:
+        """The text with every value that ``evidence`` has too written as it is written there, and such names."""
+        claim = _with_values(self.text, self.values, evidence.values) if self.values else self.text
+        return claim if claim.isupper() else _with_names(claim, evidence.text)
+
+
 def worded_as(claim: str, evidence: str) -> str:
-    """The claim with every value that ``evidence`` has too written as it is written there, and such names."""
-    mine = list(_written(claim))
-    if mine:
-        claim = _with_values(claim, mine, list(_written(evidence)))
-    return claim if claim.isupper() else _with_names(claim, evidence)
+    """``Written.worded_as`` for two texts that are read for this alone."""
+    return Written(claim).worded_as(Written(evidence))
 
 
-def _with_values(claim: str, mine: list[_Written], theirs: list[_Written]) -> str:
+def _with_values(claim: str, mine: Iterable[_Written], theirs: Sequence[_Written]) -> str:
     known = {text for _, text, _ in theirs}
     first: dict[tuple[str, Key, Key], tuple[int, str]] = {}
     for place, (value, text, _) in enumerate(theirs):

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from proxy.grounding.binding import Piece, evidence_for
-from proxy.grounding.claims import hypothesis, is_fragment, split_claims, statement
+from proxy.grounding.claims import hypothesis, is_fragment, refusal_claim, split_claims, statement
 from proxy.grounding.errors import CallerError, ScoringError
 from proxy.grounding.evidence import WINDOW_TOKENS, EvidenceIndex, windows_of
 from proxy.grounding.types import (
     CheckKind,
     Claim,
-    ClaimKind,
     ClaimResult,
     Evidence,
     GroundingContext,
@@ -30,7 +30,7 @@ from proxy.grounding.types import (
 from proxy.grounding.verdict import Terms, decide, must_check
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from proxy.guard.answer import AnswerPart
     from proxy.policy.model import Policy
@@ -104,21 +104,28 @@ class Assessor:
 
         The whole may take ``REQUEST_SECONDS``; with ``per_claim``, each claim ``policy.timeout_ms`` besides.
         """
-        refused = _refused(part, policy)
-        if refused is not None:
-            return refused
-        bypasses = tuple(kind for kind in ("tool_calls", "images") if kind in part.carries)
-        if policy.on_uninspected.json_ == "pass" and looks_like_json(part.text):
-            return Verdict(outcome=Outcome.UNCHECKED, bypasses=("json", *bypasses))
+        settled = settled_by_shape(part, policy)
+        if settled is not None:
+            return settled
         try:
             prepared = await preparing
         except ScoringError as error:
-            verdict = _unprepared(error, policy)
+            verdict = unprepared(error, policy)
         else:
             claims = await _off_loop(len(part.text), _claims_of, part, prepared.context.query)
-            run = _Run(self._scorer, prepared, policy, part, per_claim=per_claim)
-            verdict = decide(await run.score(claims), run.terms)
-        return replace(verdict, bypasses=(*bypasses, *verdict.bypasses))
+            terms = terms_of(policy, prepared, calls_tools="tool_calls" in part.carries)
+            judging = self.judging(prepared, policy, terms, per_claim=per_claim)
+            judging.closed()
+            verdict = decide(await judging.all(claims), terms)
+        return replace(verdict, bypasses=(*carried(part), *verdict.bypasses))
+
+    def judging(self, prepared: Prepared, policy: Policy, terms: Terms, *, per_claim: bool = True) -> Judging:
+        """What scores the claims of one choice, one by one."""
+        return Judging(self._scorer, prepared, policy, terms, per_claim=per_claim)
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of ``text`` by the scorer's vocabulary: an estimate, where the model's own count is not known."""
+        return len(self._scorer.token_spans(text))
 
 
 def without_scoring(policy: Policy, context: GroundingContext) -> Verdict | None:
@@ -158,8 +165,13 @@ def looks_like_json(text: str) -> bool:
     return True
 
 
-def _refused(part: AnswerPart, policy: Policy) -> Verdict | None:
-    """A block if the answer holds what the policy does not let through unseen."""
+def opens_json(begin: str, policy: Policy) -> bool:
+    """Whether an answer whose first word begins so may be JSON that the policy does not score."""
+    return policy.on_uninspected.json_ != "score" and begin[:1] in ("{", "[")
+
+
+def settled_by_shape(part: AnswerPart, policy: Policy) -> Verdict | None:
+    """The verdict that an answer's shape settles without scoring: what may not leave unseen, JSON that need not be."""
     rules = policy.on_uninspected
     refused = {
         "tool_calls": rules.tool_calls == "block",
@@ -167,17 +179,37 @@ def _refused(part: AnswerPart, policy: Policy) -> Verdict | None:
         "reasoning": rules.reasoning == "block",
         "default": rules.default == "block",
     }
-    too_long = policy.limits.on_exceed == "reject" and len(part.text) > policy.limits.answer_chars
-    bad_json = rules.json_ == "block" and looks_like_json(part.text)
-    if too_long or bad_json or any(refused[kind] for kind in part.carries):
-        return Verdict(outcome=Outcome.BLOCKED, reasons=("uninspected",))
+    json_ = rules.json_ != "score" and looks_like_json(part.text)
+    bad_json = json_ and rules.json_ == "block"
+    if too_long(len(part.text), policy) or bad_json or any(refused[kind] for kind in part.carries):
+        return UNINSPECTED
+    if json_:
+        return Verdict(outcome=Outcome.UNCHECKED, bypasses=("json", *carried(part)))
     return None
 
 
-def _unprepared(error: ScoringError, policy: Policy) -> Verdict:
+UNINSPECTED = Verdict(outcome=Outcome.BLOCKED, reasons=("uninspected",))
+
+
+def too_long(characters: int, policy: Policy) -> bool:
+    """Whether an answer of so many characters is over the policy's limit, and refused for it."""
+    return policy.limits.on_exceed == "reject" and characters > policy.limits.answer_chars
+
+
+def carried(part: AnswerPart) -> tuple[str, ...]:
+    """What a choice holds besides its text that nobody looks into, and that its verdict must name."""
+    return tuple(kind for kind in ("tool_calls", "images") if kind in part.carries)
+
+
+def unprepared(error: ScoringError, policy: Policy) -> Verdict:
     """The verdict when the scorer failed before the first claim: that of an answer whose one claim failed."""
     claim = Claim(index=0, start=0, end=0, text="")
     return decide([ClaimResult(claim=claim, failed=error.reason)], _terms(policy, relevance_applies=True))
+
+
+def terms_of(policy: Policy, prepared: Prepared, *, calls_tools: bool = False) -> Terms:
+    """What the policy says of an answer to this request. One that calls tools is exempt from relevance."""
+    return _terms(policy, relevance_applies=bool(prepared.queries) and not calls_tools)
 
 
 def _terms(policy: Policy, *, relevance_applies: bool) -> Terms:
@@ -192,53 +224,63 @@ def _terms(policy: Policy, *, relevance_applies: bool) -> Terms:
 
 def _claims_of(part: AnswerPart, query: str | None) -> tuple[Claim, ...]:
     claims = split_claims(part.text, query=query)
-    if not part.refusal.strip():
-        return claims
-    end = len(part.text)  # a refusal is no stretch of the answer: its span is empty
-    refusal = Claim(index=len(claims), start=end, end=end, text=part.refusal.strip(), kind=ClaimKind.ABSTENTION)
-    return (*claims, refusal)
+    return (*claims, refusal_claim(part.refusal, len(claims), len(part.text))) if part.refusal.strip() else claims
 
 
-class _Run:
-    """The scoring of one choice."""
+class Judging:
+    """Scores the claims of one choice: ``CLAIMS_IN_FLIGHT`` at a time, in the order in which they are handed in.
+
+    Each claim may take ``policy.timeout_ms`` from its turn (a long answer is not late for being long). Once one is
+    late, those that wait by then share one more limit. From ``closed`` on, all together may take ``REQUEST_SECONDS``.
+    """
 
     def __init__(
-        self, scorer: Scorer, prepared: Prepared, policy: Policy, part: AnswerPart, *, per_claim: bool
+        self, scorer: Scorer, prepared: Prepared, policy: Policy, terms: Terms, *, per_claim: bool = True
     ) -> None:
         self._scorer = scorer
         self._prepared = prepared
         self._claim_seconds = policy.timeout_ms / 1000 if per_claim else REQUEST_SECONDS
-        self._deadline = asyncio.get_running_loop().time() + REQUEST_SECONDS
-        applies = bool(prepared.queries) and "tool_calls" not in part.carries
-        self.terms = _terms(policy, relevance_applies=applies)
+        self._turns = asyncio.Semaphore(CLAIMS_IN_FLIGHT)
+        self._deadline = math.inf
+        self._late = (-math.inf, math.inf)  # when a claim was late, and the limit of those that waited then
+        self._terms = terms
         self._calibration = policy.calibration
-        self._enough = max(ENOUGH, self.terms.grounding.threshold)
+        self._enough = max(ENOUGH, terms.grounding.threshold)
 
-    async def score(self, claims: tuple[Claim, ...]) -> list[ClaimResult]:
-        results = [ClaimResult(claim=claim) for claim in claims]
-        waiting = iter([at for at, claim in enumerate(claims) if must_check(claim, self.terms.abstention)])
+    def closed(self) -> None:
+        """Say that no more claims will come."""
+        self._deadline = min(self._deadline, asyncio.get_running_loop().time() + REQUEST_SECONDS)
 
-        async def take_turns() -> None:
-            for at in waiting:
-                results[at] = await self._one(claims[at])
-
+    async def all(self, claims: Sequence[Claim]) -> list[ClaimResult]:
+        """Results of all claims, in their order; what need not be checked has an empty one."""
         async with asyncio.TaskGroup() as group:
-            for _ in range(CLAIMS_IN_FLIGHT):
-                group.create_task(take_turns())
-        return results
+            scoring = {
+                claim.index: group.create_task(self.one(claim))
+                for claim in claims
+                if must_check(claim, self._terms.abstention)
+            }
+        return [
+            scoring[claim.index].result() if claim.index in scoring else ClaimResult(claim=claim) for claim in claims
+        ]
 
-    async def _one(self, claim: Claim) -> ClaimResult:
-        limit = min(self._deadline, self._in_time())
-        if limit <= asyncio.get_running_loop().time():
-            return ClaimResult(claim=claim, failed="timeout")
-        try:
-            async with asyncio.timeout_at(limit):
-                return await self._ask(claim)
-        except TimeoutError:
-            self._deadline = min(self._deadline, self._in_time())
-            return ClaimResult(claim=claim, failed="timeout")
-        except ScoringError as error:
-            return ClaimResult(claim=claim, failed=error.reason)
+    async def one(self, claim: Claim) -> ClaimResult:
+        """The result of one claim. A scorer that fails or is late is part of it and no exception."""
+        handed_in = asyncio.get_running_loop().time()
+        async with self._turns:
+            late, shared = self._late
+            limit = min(self._deadline, self._in_time(), shared if handed_in <= late else math.inf)
+            if limit <= asyncio.get_running_loop().time():
+                return ClaimResult(claim=claim, failed="timeout")
+            try:
+                async with asyncio.timeout_at(limit):
+                    return await self._ask(claim)
+            except TimeoutError:
+                late, shared = self._late
+                if handed_in > late:
+                    self._late = (asyncio.get_running_loop().time(), self._in_time())
+                return ClaimResult(claim=claim, failed="timeout")
+            except ScoringError as error:
+                return ClaimResult(claim=claim, failed=error.reason)
 
     def _in_time(self) -> float:
         return asyncio.get_running_loop().time() + self._claim_seconds
@@ -247,9 +289,9 @@ class _Run:
         asserted, alone = hypothesis(claim, self._prepared.context.query), statement(claim)
         first: list[Piece] = []
         then: list[Piece] = []
-        if self.terms.grounding.active:
+        if self._terms.grounding.active:
             first, then = self._evidence_for(asserted)
-        queries = self._prepared.queries if self.terms.relevance.active and self.terms.relevance_applies else ()
+        queries = self._prepared.queries if self._terms.relevance.active and self._terms.relevance_applies else ()
         pairs = [Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=alone) for query in queries]
         lent = bool(claim.context) and "|" not in claim.text and not is_fragment(alone)  # those mean nothing alone
         found: list[tuple[Piece, float]] = []
@@ -272,7 +314,7 @@ class _Run:
 
         A true sentence before it would lend "It covers fire" its own support.
         """
-        passing = [piece for piece, support in found if support >= self.terms.grounding.threshold]
+        passing = [piece for piece, support in found if support >= self._terms.grounding.threshold]
         if not passing:
             return found
         scores = dict(self._supports(passing, await self._scorer.score(_grounding_pairs(passing, alone))))

@@ -84,12 +84,12 @@ async def exchange(
         reply = None if settled.blocked else await _ask(ask, meter)
         return Exchanged(reply=reply, parts=(), verdicts=(settled,))
     assessor.admit()
-    async with _preparing(assessor, context) as preparing:
+    async with preparing(assessor, context) as prepared:
         reply = await _ask(ask, meter)
         parts = tuple(parts_of(reply))
         with meter.stage("scoring"):
             async with asyncio.TaskGroup() as group:
-                judging = [group.create_task(assessor.judge(part, preparing, policy)) for part in parts]
+                judging = [group.create_task(assessor.judge(part, prepared, policy)) for part in parts]
     return Exchanged(reply=reply, parts=parts, verdicts=tuple(task.result() for task in judging))
 
 
@@ -107,12 +107,12 @@ async def assess(
         return settled
     assessor.admit()
     with meter.stage("scoring"):
-        async with _preparing(assessor, context) as preparing:
-            return await assessor.judge(part, preparing, policy, per_claim=False)
+        async with preparing(assessor, context) as prepared:
+            return await assessor.judge(part, prepared, policy, per_claim=False)
 
 
 @asynccontextmanager
-async def _preparing(assessor: Assessor, context: GroundingContext) -> AsyncIterator[asyncio.Task[Prepared]]:
+async def preparing(assessor: Assessor, context: GroundingContext) -> AsyncIterator[asyncio.Task[Prepared]]:
     """The context being prepared, as a task that does not outlive its use."""
     task = asyncio.create_task(assessor.prepare(context))
     try:

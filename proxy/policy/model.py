@@ -185,6 +185,11 @@ class Policy(PolicyKeys):
         """Whether anything is scored at all."""
         return self.grounding.active or self.relevance.active
 
+    @property
+    def blocking(self) -> bool:
+        """Whether what is scored, or an abstention, may block an answer."""
+        return "block" in (self.grounding.action, self.relevance.action, self.abstention)
+
     def allows_model(self, name: str) -> bool:
         """Whether callers under this policy may use a model: shell patterns over the ``model_name``."""
         return any(fnmatchcase(name, pattern) for pattern in self.models)

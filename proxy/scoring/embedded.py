@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proxy.grounding.calibration import Calibration
-from proxy.grounding.facts import WEIGHED, compare, facts_of
+from proxy.grounding.facts import WEIGHED, ReadText
 from proxy.grounding.languages import both_english, is_english
 from proxy.grounding.types import CheckKind, Pair
-from proxy.grounding.wording import worded_as
 from proxy.scoring.routed import RoutedModel
 from proxy.scoring.tokens import fitted, sliced_spans, without_lone_surrogates
 
@@ -31,7 +30,7 @@ MODEL_FOLDER = Path(__file__).parent / "minilm"
 
 MULTILINGUAL_FOLDER = Path(__file__).parent / "e5"
 
-MODEL_NAME = "embedded/3"
+MODEL_NAME = "embedded/4"
 """What a policy's calibration is fitted for: the number rises when the files of either folder are replaced."""
 
 CHECKS, CALIBRATION = "weights.json", "calibration.json"
@@ -51,6 +50,9 @@ MOST_UNKNOWN = 0.3
 
 MOST_READ = 1024
 """Pairs kept between being measured and being scored; those that are never scored must not pile up."""
+
+MOST_TEXTS = 256
+"""Texts whose facts are kept: a claim is put beside several pieces of evidence, and a piece beside several claims."""
 
 MIN_TOKENS = 160
 SPECIAL_TOKENS = 3
@@ -97,6 +99,7 @@ class EmbeddedModel:
         self._network = _Network(folder / "model.xml", threads, self._tokenizer.pad)
         self._checks = _Checks.read(folder / CHECKS)
         self._read: dict[Pair, _Encoded] = {}  # between ``lengths`` and ``score``
+        self._texts: dict[str, ReadText] = {}
         self._calibration = _read_calibration(folder / CALIBRATION)
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
@@ -128,7 +131,7 @@ class EmbeddedModel:
     def weighed(self, logit: float, pair: Pair) -> float:
         """The score of a pair whose ``logit`` the encoder gave: exact checks and calibration."""
         if pair.kind is CheckKind.GROUNDING:
-            logit = self._checks.weigh(logit, pair)
+            logit = self._checks.weigh(logit, self._text(pair.hypothesis), self._text(pair.premise))
         return self._calibration.apply(pair.kind, _sigmoid(logit))
 
     def _score(self, pair: Pair) -> float:
@@ -139,8 +142,16 @@ class EmbeddedModel:
 
     def _encode(self, pair: Pair) -> _Encoded:
         if pair.kind is CheckKind.GROUNDING:
-            pair = replace(pair, hypothesis=worded_as(pair.hypothesis, pair.premise))
+            pair = replace(pair, hypothesis=self._text(pair.hypothesis).worded_as(self._text(pair.premise)))
         return self._tokenizer.encode(pair)
+
+    def _text(self, text: str) -> ReadText:
+        read = self._texts.get(text)
+        if read is None:
+            if len(self._texts) >= MOST_TEXTS:
+                self._texts.clear()
+            read = self._texts[text] = ReadText(text)
+        return read
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +173,11 @@ class _Checks:
             raise ValueError(message)
         return cls(written["bias"], written["scale"], tuple(written["signs"].values()))
 
-    def weigh(self, logit: float, pair: Pair) -> float:
+    def weigh(self, logit: float, claim: ReadText, evidence: ReadText) -> float:
         """The logit of the claim's support, exact checks and all."""
         if not self.signs:
             return logit
-        found = compare(facts_of(pair.hypothesis), facts_of(pair.premise)).weighed().values()
+        found = claim.signs_beside(evidence).weighed().values()
         return (
             self.bias + self.scale * logit + sum(weight * sign for weight, sign in zip(self.signs, found, strict=True))
         )

@@ -11,8 +11,9 @@ import json
 import logging
 import re
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from starlette.requests import ClientDisconnect
@@ -26,6 +27,7 @@ from proxy.upstream.base import to_json
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
 
     from proxy.access import Access, Caller
     from proxy.guard.assess import Assessor
@@ -39,6 +41,12 @@ MAX_JSON_DEPTH = 64
 
 BODY_SECONDS = 20.0
 """What a request body may take to arrive; a half-sent one holds up a graceful stop no longer than this."""
+
+START_SECONDS = 5.0
+"""When a streamed reply begins at the latest, though nothing may leave yet."""
+
+KEEP_ALIVE, KEEP_ALIVE_SECONDS = b": keep-alive\n\n", 5.0
+"""The comment that says that the stream is alive, and how often it says so while nothing else leaves."""
 
 _QUALIFIERS = ("grounding_source", "query", "guard_content")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
@@ -86,13 +94,15 @@ class Ledger:
     source_chars: int = 0
     query_chars: int = 0
     answer_chars: int = 0
+    first_token: float | None = None
 
     def headers(self) -> dict[str, str]:
         """The reply's own headers (INTERFACES, "What comes back"): the request id always, the rest once judged."""
         headers = {"x-request-id": self.request_id}
-        if self.policy is not None and self.verdicts:
-            headers["x-groundwarden-outcome"] = self.outcome().value
+        if self.policy is not None and (self.verdicts or self.stream):
             headers["x-groundwarden-policy"] = f"{self.policy.name}@{self.policy.version}"
+        if self.verdicts:
+            headers["x-groundwarden-outcome"] = self.outcome().value
             for kind in CheckKind:
                 if (score := self.score(kind)) is not None:
                     headers[f"x-groundwarden-{kind.value}"] = f"{score:.4f}"
@@ -126,7 +136,7 @@ class Ledger:
             scorer_errors=self._scorer_errors(error),
             scoring_seconds=self.meter.scoring,
             upstream_seconds=self.meter.upstream,
-            first_token_seconds=total if self.stream and error is None else None,  # streams are replayed whole
+            first_token_seconds=self.first_token,
             added_seconds=max(0.0, total - (self.meter.upstream or 0.0)),
             total_seconds=total,
             claims=sum(len(verdict.claims) for verdict in self.verdicts),
@@ -153,10 +163,23 @@ class Call:
 
     body: bytes
     path: Mapping[str, str]
+    query: Mapping[str, str]
     headers: Mapping[str, str]
     caller: Caller
     policies: Mapping[str, Policy]
     ledger: Ledger
+
+
+class Signatures(Protocol):
+    """What knows callers by a signature over the whole request, where a dialect has such."""
+
+    def signs(self, request: Request) -> bool:
+        """Whether a request is signed. Raises ``Unauthenticated`` where that shows to be wrong without the body."""
+        ...
+
+    def caller(self, request: Request, body: bytes) -> Caller:
+        """Whose request it is. Raises ``Unauthenticated``."""
+        ...
 
 
 Handler = Callable[[Call], Awaitable[Response]]
@@ -165,18 +188,23 @@ RenderError = Callable[[GroundwardenError], tuple[int, dict[str, Any], dict[str,
 
 
 def endpoint(
-    services: Services, surface: str | None, handler: Handler, render_error: RenderError
+    services: Services,
+    surface: str | None,
+    handler: Handler,
+    render_error: RenderError,
+    signatures: Signatures | None = None,
 ) -> Callable[[Request], Awaitable[Response]]:
     """Put the frame around ``handler``: the caller, the body, ids, errors, the client leaving, the record.
 
-    ``surface`` is the metric's word; None leaves no record (nothing was guarded).
+    ``surface`` is the metric's word; None leaves no record (nothing was guarded). A request that is not signed, or
+    where no ``signatures`` are known, is known by its key.
     """
 
     async def serve(request: Request) -> Response:
         ledger = Ledger(surface=surface or "", request_id=_request_id(request))
         response, error = Response(status_code=_CLIENT_CLOSED), None
         try:
-            call = await _read(services, request, ledger)
+            call = await _read(services, request, ledger, signatures)
             response = await _while_connected(request, handler(call)) or response
         except ClientDisconnect:
             pass
@@ -188,21 +216,35 @@ def endpoint(
         finally:
             if error is not None:
                 response = json_response(*render_error(error))
+            response.headers.update(ledger.headers())
             if surface is not None:
-                services.sink(ledger.record(response.status_code, error))
-        response.headers.update(ledger.headers())
+                finished = partial(_record, services, ledger, response.status_code)
+                if isinstance(response, EventStream):
+                    response.finished = finished  # the stream has only begun
+                else:
+                    finished(error)
         return response
 
     return serve
 
 
-async def _read(services: Services, request: Request, ledger: Ledger) -> Call:
-    ledger.caller = services.access.identify(request.headers)
+def _record(services: Services, ledger: Ledger, status: int, error: GroundwardenError | None) -> None:
+    services.sink(ledger.record(status, error))
+
+
+async def _read(services: Services, request: Request, ledger: Ledger, signatures: Signatures | None) -> Call:
+    if signatures is not None and signatures.signs(request):
+        body = await _read_body(request, services.max_body_bytes)
+        ledger.caller = caller = signatures.caller(request, body)
+    else:
+        ledger.caller = caller = services.access.identify(request.headers)
+        body = await _read_body(request, services.max_body_bytes)
     return Call(
-        body=await _read_body(request, services.max_body_bytes),
+        body=body,
         path=request.path_params,
+        query=request.query_params,
         headers=request.headers,
-        caller=ledger.caller,
+        caller=caller,
         policies=services.policies(),
         ledger=ledger,
     )
@@ -216,7 +258,7 @@ def _request_id(request: Request) -> str:
 async def _while_connected(request: Request, work: Awaitable[Response]) -> Response | None:
     """Finish ``work``, or cancel it and return None when the client leaves first."""
     working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_left(request))
+    leaving = asyncio.ensure_future(_left(request.receive))
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
         return await working if working.done() else None
@@ -226,10 +268,103 @@ async def _while_connected(request: Request, work: Awaitable[Response]) -> Respo
         await asyncio.gather(working, leaving, return_exceptions=True)
 
 
-async def _left(request: Request) -> None:
+async def _left(receive: Receive) -> None:
     """Wait for the client to leave; its body is read already."""
-    while (await request.receive())["type"] != "http.disconnect":
+    while (await receive())["type"] != "http.disconnect":
         pass
+
+
+class Paced:
+    """Events read with patience. Close it on every path: that closes what the events come from."""
+
+    def __init__(self, events: AsyncGenerator[bytes, None]) -> None:
+        self._events = events
+        self._next: asyncio.Task[bytes] | None = None
+
+    async def next(self, seconds: float) -> bytes | None:
+        """The next event; None when none came in time, and then nothing is lost. ``StopAsyncIteration`` at the end."""
+        if self._next is None:
+            self._next = asyncio.ensure_future(anext(self._events))
+        await asyncio.wait((self._next,), timeout=seconds)
+        if not self._next.done():
+            return None
+        coming, self._next = self._next, None
+        return coming.result()
+
+    async def close(self) -> None:
+        """Stop reading."""
+        if self._next is not None:
+            self._next.cancel()
+            await asyncio.gather(self._next, return_exceptions=True)
+        await self._events.aclose()
+
+
+class EventStream(Response):
+    """Server-sent events, each sent as it comes; comments between them so that nobody takes the line for dead.
+
+    ``first`` are the events that are there already. When the client leaves, ``events`` are closed; so they are at the
+    end. An error in mid-stream becomes the event that ``render_error`` makes of it. ``finished`` is called once, with the
+    error if there was one: before the caller sees the end, so that whoever has seen it finds it counted. ``keep_alive``
+    is what a dialect without comments sends in their stead.
+    """
+
+    def __init__(
+        self,
+        first: bytes,
+        events: Paced,
+        headers: Mapping[str, str],
+        render_error: Callable[[GroundwardenError], bytes],
+        *,
+        keep_alive: bytes = KEEP_ALIVE,
+    ) -> None:
+        super().__init__(headers=headers)
+        del self.headers["content-length"]
+        self.finished: Callable[[GroundwardenError | None], None] = lambda _: None
+        self._first, self._events, self._render_error = first, events, render_error
+        self._keep_alive = keep_alive
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's shape
+        """Send everything."""
+        sending = asyncio.ensure_future(self._send(send))
+        leaving = asyncio.ensure_future(_left(receive))
+        try:
+            await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if sending.done():
+                sending.result()
+        except OSError:
+            pass  # the client left while something was being sent
+        finally:
+            sending.cancel()
+            leaving.cancel()
+            await asyncio.gather(sending, leaving, return_exceptions=True)
+            await self._events.close()
+            self._finish(None)
+
+    def _finish(self, error: GroundwardenError | None) -> None:
+        finished, self.finished = self.finished, lambda _: None
+        finished(error)
+
+    async def _send(self, send: Send) -> None:
+        async def body(content: bytes, *, more: bool = True) -> None:
+            await send({"type": "http.response.body", "body": content, "more_body": more})
+
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        error: GroundwardenError | None = None
+        await body(self._first or self._keep_alive)
+        try:
+            while True:
+                await body(await self._events.next(KEEP_ALIVE_SECONDS) or self._keep_alive)
+        except StopAsyncIteration:
+            pass
+        except GroundwardenError as raised:
+            error = raised
+        except OSError:
+            raise
+        except Exception:  # noqa: BLE001 - as in the frame
+            _log.exception("unexpected error in a stream")
+            error = GroundwardenError(_INTERNAL)
+        self._finish(error)
+        await body(b"" if error is None else self._render_error(error), more=False)
 
 
 def json_response(status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> Response:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.grounding.facts import WEIGHED, Signs, compare, facts_of
+from proxy.grounding.facts import WEIGHED, ReadText, Signs, compare, facts_of
+from proxy.grounding.wording import worded_as
 
 CAPITALS = "London is the capital of UK. Tokyo is the capital of Japan."
 PLANS = "The Basic plan costs $10 a month. The Pro plan costs $20 a month."
@@ -174,6 +175,52 @@ def absent(claim, evidence):
         ("三月五日に開いた。", "It opened on 5 March."),
         ("3日に開いた。", "2021年3月3日に開いた。"),
         ("一九九〇年に開いた。", "It opened in 1990."),
+        ("Es kostet 50 Cent.", "Es kostet 0,50 €."),
+        ("It costs €0.50.", "It costs fifty cents."),
+        ("It costs 50 cents.", "It costs $0.50."),
+        ("It costs 50 pence.", "It costs £0.50."),
+        ("Cuesta 50 céntimos.", "Cuesta 0,50 €."),
+        ("Costa 50 centesimi.", "Costa 0,50 €."),
+        ("Es sind 1200 m².", "There are 1,200 square metres."),
+        ("Es sind 1.200 Quadratmeter.", "Son 1200 metros cuadrados."),
+        ("La surface est de 1 200 mètres carrés.", "It is 1200 m2."),
+        ("Het is 1200 vierkante meter.", "Sono 1.200 metri quadrati."),
+        ("1200平方メートルです。", "It is 1,200 square metres."),
+        ("It holds 2 m³.", "It holds 2000 litres."),
+        ("Die Frist beträgt 28 Tage.", "Die Frist beträgt vier Wochen."),
+        ("El plazo es de 28 días.", "El plazo es de cuatro semanas."),
+        ("期限は28日間です。", "期限は4週間です。"),
+        ("It opened in 03/2011.", "It opened in March 2011."),
+        ("Es wurde im März 2011 eröffnet.", "Eröffnung: 03.2011"),
+        ("Abre a las seis y media.", "Abre a las 6:30."),
+        ("Abre a las seis y media.", "Abre a las 18:30."),
+        ("Abre a las siete menos cuarto.", "It opens at a quarter to seven."),
+        ("Abre a las once y media.", "Abre a las 11:30."),
+        ("Es öffnet um halb sieben.", "It opens at half past six."),
+        ("Het opent om half zeven.", "It opens at 18:30."),
+        ("Es öffnet um Viertel nach sechs.", "Es öffnet um 6:15 Uhr."),
+        ("Il ouvre à six heures et demie.", "Il ouvre à 6h30."),
+        ("Il ouvre à 18 h 30.", "It opens at 6:30 pm."),
+        ("Apre alle sei e mezza.", "Apre alle 6:30."),
+        ("Abre às seis e meia.", "Abre às 6:30."),
+        ("6時半に開きます。", "It opens at 6:30."),
+        ("午後6時30分に開きます。", "It opens at 18:30."),
+        ("It lasts 1 h 30.", "It lasts 90 minutes."),
+        ("It lasts 90 minutes.", "It lasts 1h30."),
+        ("It lasts 1 hour and 30 minutes.", "It lasts 1.5 hours."),
+        ("It lasts 2h 30m.", "It lasts 150 minutes."),
+        ("Dura dos horas y media.", "Dura 150 minutos."),
+        ("Dura una hora y 20 minutos.", "Dura 80 minutos."),
+        ("Es dauert anderthalb Stunden.", "Es dauert 90 Minuten."),
+        ("Es dauert eine halbe Stunde.", "It takes half an hour."),
+        ("Cela dure une demi-heure.", "Cela dure 30 minutes."),
+        ("1時間30分かかる。", "90分かかる。"),
+        ("It takes 2 years and 6 months.", "It takes 30 months."),
+        ("Pesa 2,5 kilogramos.", "Pesa 2500 gramos."),
+        ("Es wiegt 2,5 Kilogramm.", "It weighs 2500 g."),
+        ("Sono 2 chilometri.", "Sono 2000 metri."),
+        ("長さは2キロメートルです。", "長さは2000メートルです。"),
+        ("It has 2 GB.", "It has 2000 MB."),
     ],
 )
 def test_the_same_value_is_carried_however_it_is_written(claim, evidence):
@@ -222,6 +269,18 @@ def test_the_same_value_is_carried_however_it_is_written(claim, evidence):
         ("Il y a neuf euros.", "It costs 8 euros."),
         ("Hay veinte habitaciones.", "There are 30 rooms."),
         ("三日かかる。", "It takes 4 days."),
+        ("Es kostet 50 Cent.", "Es kostet 0,60 €."),
+        ("Es kostet 50 Cent.", "Es kostet 50 €."),
+        ("It costs 50 pence.", "It costs €0.50."),
+        ("Es sind 1200 m².", "Es sind 1200 m."),
+        ("It opened in 03/2011.", "It opened in April 2011."),
+        ("It opened in 03/2011.", "It opened in March 2012."),
+        ("Es öffnet um halb sieben.", "Es öffnet um 7:30 Uhr."),
+        ("Abre a las siete y media.", "Abre a las 6:30."),
+        ("It lasts 1 hour and 30 minutes.", "It lasts 1 hour."),
+        ("It lasts 1 hour.", "It lasts 1 hour and 30 minutes."),
+        ("It lasts 1 h 30.", "It lasts 80 minutes."),
+        ("午後6時に開きます。", "6:00 am"),
     ],
 )
 def test_another_value_is_absent(claim, evidence):
@@ -234,6 +293,11 @@ def test_another_value_is_absent(claim, evidence):
     [
         ("1. The fee is due.", 0),
         ("2) The fee is due.", 0),
+        ("> 3) The fee is due.", 0),
+        ("It rose from a quarter to 5 %.", 1),
+        ("In 2 hours 30 people came.", 2),
+        ("時間は十分です。", 0),
+        ("Le dos de la chaise est neuf, cent fois.", 0),
         ("- The fee is due [1].", 0),
         ("The fee is due [1, 2].", 0),
         ("One of them is due.", 0),
@@ -337,6 +401,25 @@ def test_a_name_that_is_nowhere_is_absent(claim, evidence, count):
         ("The fee in London is $20.", LIST),
         ("anna's fee is $7", "anna's fee is $5. bob's fee is $7."),
         ("The Basic plan costs $20.", HEADINGS),
+        ("Der Pro-Tarif kostet 5 Euro.", "Der Basic-Tarif kostet 5 Euro, der Pro-Tarif 9 Euro."),
+        ("El plan Pro cuesta 5 euros.", "El plan Basic cuesta 5 euros y el plan Pro 9 euros."),
+        ("El plan Pro cuesta 5 euros.", "El plan Basic cuesta 5 euros, el plan Pro 9 euros."),
+        ("Le forfait Pro coûte 5 euros.", "Le forfait Basic coûte 5 euros et le forfait Pro 9 euros."),
+        ("Il piano Pro costa 5 euro.", "Il piano Basic costa 5 euro e il piano Pro 9 euro."),
+        ("O plano Pro custa 5 euros.", "O plano Basic custa 5 euros e o plano Pro 9 euros."),
+        ("Het Pro-abonnement kost 5 euro.", "Het Basic-abonnement kost 5 euro, het Pro-abonnement 9 euro."),
+        ("The Pro plan costs 5 euros.", "The Basic plan costs 5 euros, the Pro plan 9 euros."),
+        ("Jonas Weber founded the firm.", "Marta Ruiz founded the firm. Jonas Weber leads sales."),
+        ("Jonas founded the firm.", "Marta founded the firm. Jonas leads sales."),
+        ("Jonas hat die Firma gegründet.", "Marta hat die Firma gegründet. Jonas leitet den Vertrieb."),
+        ("Jonas fundó la empresa.", "Marta fundó la empresa en 2010. Jonas dirige las ventas."),
+        ("Jonas Weber founded the firm.", "Marta Ruiz founded the firm and Jonas Weber leads sales."),
+        ("Jonas Weber founded the firm.", "Marta Ruiz founded the firm, while Jonas Weber leads sales."),
+        ("Jonas Weber gründete die Firma.", "Marta Ruiz gründete die Firma, Jonas Weber leitet den Vertrieb."),
+        ("Jonas Weber fundó la empresa.", "Marta Ruiz fundó la empresa y Jonas Weber dirige las ventas."),
+        ("Jonas Weber a fondé l'entreprise.", "Marta Ruiz a fondé l'entreprise et Jonas Weber dirige les ventes."),
+        ("The CEO is Jonas Weber.", "The CEO is Marta Ruiz. The CFO is Jonas Weber."),
+        ("Jonas Weber is the CEO.", "Marta Ruiz is the CEO. Jonas Weber leads sales."),
     ],
 )
 def test_a_value_of_another_subject_is_swapped(claim, evidence):
@@ -388,6 +471,21 @@ def test_a_value_of_another_subject_is_swapped(claim, evidence):
         ("The sky is blue.", CAPITALS),
         ("", CAPITALS),
         ("London is the capital of Japan.", ""),
+        ("El plan Pro cuesta 9 euros.", "El plan Basic cuesta 5 euros y el plan Pro 9 euros."),
+        ("Der Pro-Tarif kostet 9 Euro.", "Der Basic-Tarif kostet 5 Euro, der Pro-Tarif 9 Euro."),
+        ("Jonas Weber founded the firm.", "Jonas Weber joined early. He founded the firm."),
+        ("Jonas Weber founded the firm.", "The founder, Jonas Weber, founded the firm with Marta Ruiz."),
+        ("Jonas founded the firm.", "Marta and Jonas founded the firm."),
+        ("Jonas founded the firm.", "Marta founded the firm with Jonas."),
+        ("Jonas leads sales.", "Marta founded the firm. Jonas leads sales."),
+        ("Jonas Weber leads sales.", "Marta Ruiz founded the firm and Jonas Weber leads sales."),
+        ("Jonas Weber dirige las ventas.", "Marta Ruiz fundó la empresa y Jonas Weber dirige las ventas."),
+        ("The firm was founded by Marta Ruiz.", "Marta Ruiz founded the firm and Jonas Weber leads sales."),
+        ("Marta Ruiz and Jonas Weber run the firm.", "Marta Ruiz and Jonas Weber run the firm in Bonn."),
+        ("Marta hired Jonas Weber.", "Marta hired Anna and Jonas Weber last year."),
+        ("Marta founded the firm in Bonn.", "Marta founded the firm in Oslo and Bonn with two friends."),
+        ("Children pay half price.", "Kids pay half price. Children under 5 are free."),
+        ("However, sales rose.", "Moreover, sales rose. However, costs fell."),
     ],
 )
 def test_an_honest_claim_is_not_swapped(claim, evidence):
@@ -458,6 +556,106 @@ def test_an_opposite_is_seen(claim, evidence, opposed):
     assert signs(claim, evidence).opposed == opposed
 
 
+FAQ = """
+It is safe.|Is it safe? No.|1
+It is not safe.|Is it safe? No.|0
+It is safe.|Is it safe? Yes.|0
+It is not safe.|Is it safe? Yes.|1
+The cup is dishwasher safe.|Q: Is the cup dishwasher safe?¶A: No. Wash it by hand.|1
+The cup is not dishwasher safe.|Q: Is the cup dishwasher safe?¶A: No. Wash it by hand.|0
+The cup is dishwasher safe.|## Is the cup dishwasher safe?¶¶**No**, wash it by hand.|1
+Wash the cup by hand.|Is the cup dishwasher safe? No, wash the cup by hand.|0
+Parking is free.|Is parking free? Unfortunately not.|1
+Parking is free.|Is parking free? I'm afraid not.|1
+You can cancel the plan.|Can I cancel the plan? Not yet.|1
+You need a permit.|Do I need a permit? No.|1
+No permit is needed.|Do I need a permit? No.|0
+Das Gerät ist wasserdicht.|Ist das Gerät wasserdicht? Nein.|1
+Das Gerät ist wasserdicht.|Ist das Gerät wasserdicht? Leider nicht.|1
+Das Gerät ist nicht wasserdicht.|Ist das Gerät wasserdicht? Leider nicht.|0
+Das Gerät ist nicht wasserdicht.|Ist das Gerät wasserdicht? Ja, natürlich.|1
+La garantía cubre robos.|¿La garantía cubre robos? No, lo sentimos.|1
+La garantía no cubre robos.|¿La garantía cubre robos? No, lo sentimos.|0
+La garantie couvre le vol.|La garantie couvre-t-elle le vol ? Non.|1
+La garantie couvre le vol.|La garantie couvre-t-elle le vol ? Malheureusement non.|1
+La polizza copre il furto.|La polizza copre il furto? No, purtroppo.|1
+A apólice cobre roubo.|A apólice cobre roubo? Não.|1
+De polis dekt diefstal.|Dekt de polis diefstal? Nee, helaas niet.|1
+この保険は盗難を補償します。|この保険は盗難を補償しますか？いいえ。|1
+この保険は盗難を補償しません。|この保険は盗難を補償しますか？いいえ。|0
+この保険は盗難を補償しません。|この保険は盗難を補償しますか。はい。|1
+Is it safe? Yes.|It is not safe.|1
+Is it safe? No.|It is safe.|1
+Is it safe? No.|It is not safe.|0
+Is it safe? Yes, it is.|Is it safe? No.|1
+Parking is included in the Pro plan.|Is parking included in the Basic plan? No, only in the Pro plan.|0
+The weight limit for hand luggage is 3 kg.|Is the weight limit for hand luggage 5 kg? No, it is 3 kg.|0
+The shop is closed on Sundays.|Is the shop open on Sundays? No.|0
+Smoking is prohibited in the rooms.|Is smoking allowed in the rooms? No.|0
+Children pay only for meals.|Do children pay for meals? No.|0
+It is safe after washing.|Is it safe? No, but it is safe after washing.|0
+No pets are allowed.|Are pets allowed? No pets are allowed.|0
+Bus 5 is late.|Which bus is late? No. 5 is late.|0
+It is safe.|What is safe? No idea.|0
+It is safe.|Is it safe? It is not safe.|1
+It is not safe.|Is it safe? Nobody says so here.|0
+Which plan is free? Basic.|The Pro plan is not free.|0
+It is safe.|Isn't it safe? No.|1
+The plan covers theft.|No, the plan covers theft.|0
+Basic has parking.|| Feature | Basic | Pro |¶|---|---|---|¶| Parking | No | Yes ||1
+Pro has parking.|| Feature | Basic | Pro |¶|---|---|---|¶| Parking | No | Yes ||0
+Parking is available.|| Feature | Available |¶|---|---|¶| Parking | ✗ ||1
+Parking is available.|| Feature | Available |¶|---|---|¶| Parking | ✓ ||0
+"""
+
+
+@pytest.mark.parametrize("line", FAQ.strip().splitlines())
+def test_a_question_is_read_with_its_answer(line):
+    """In each language, as evidence and as a claim, in prose and tables; a part of what is asked is not denied."""
+    claim, evidence = (text.replace("¶", "\n") for text in line[:-2].split("|", 1))
+    assert signs(claim, evidence).negation == int(line[-1])
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence"),
+    [
+        ("The shop is closed on Sundays.", "Is the shop open on Sundays? No."),
+        ("The shop is closed.", "The shop is not open."),
+        ("The shop is not open.", "The shop is closed."),
+        ("It is unsafe.", "Is it safe? No."),
+    ],
+)
+def test_an_opposite_of_what_is_denied_is_none(claim, evidence):
+    """What is not open is closed."""
+    found = signs(claim, evidence)
+    assert (found.opposed, found.negation) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence"),
+    [
+        ("It weighs 2 kg.", "It weighs 2000 g."),
+        ("It costs 50 cents.", "It costs €0.50."),
+        ("He was born on 14 February.", "He was born on 14 February 1969."),
+        ("Es dauert 28 Tage.", "Es dauert vier Wochen."),
+    ],
+)
+def test_a_value_stands_in_its_place_however_it_is_written(claim, evidence):
+    """Another unit is no other order of words."""
+    assert signs(claim, evidence).order == 1.0
+
+
+def test_a_text_is_read_once_for_all_that_it_is_put_beside():
+    """Facts and values are the same as those read for one pair."""
+    claim = ReadText("The Pro plan costs 10 dollars.")
+    for text in (PLANS, PRICES, "It costs $10."):
+        evidence = ReadText(text)
+        assert claim.signs_beside(evidence) == signs(claim.text, text)
+        assert claim.worded_as(evidence) == worded_as(claim.text, text)
+    assert claim.facts is claim.facts
+    assert claim.values is claim.values
+
+
 def test_coverage_and_order():
     """Shares of the claim's words, and of its neighbouring words that stand in the same order; 1 for none."""
     assert signs("", "anything").coverage == signs("of the", "anything").order == 1.0
@@ -526,6 +724,7 @@ def assert_says_the_same(text):
         swapped=0,
         transposed=0,
         negation=0,
+        answered=0,
         opposed=0,
         coverage=1.0,
         order=1.0,
@@ -641,6 +840,21 @@ def test_any_texts_can_be_compared(one, other):
         "ません",
         "111 ",
         "-1,",
+        "Is it safe? No. ",
+        "Is it? ",
+        "か。",
+        "| a | No |\n",
+        "half past six ",
+        "1 hour 2 minutes ",
+        "1 h 30 ",
+        "03/2011 ",
+        "seis y media ",
+        "キロメートル1",
+        "6時半",
+        "five cents ",
+        "Ann leads the b and ",
+        "Sales rose. ",
+        "1. a) ",
         "vingt-",
         "treinta y ",
     ],
@@ -685,3 +899,19 @@ def test_what_is_weighed_is_nought_for_a_copy():
 def test_two_names_in_each_others_place_are_seen(claim, evidence, expected):
     """Where the exchange makes the claim run as the evidence does; not in a list, and not in the passive."""
     assert signs(claim, evidence).transposed == expected
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "answered"),
+    [
+        ("It is safe.", "Is it safe? No.", 1),
+        ("It is not safe.", "Is it safe? No.", 0),
+        ("It is not safe.", "Is it safe? Yes.", 0),
+        ("Is it safe? Yes.", "Is it safe? No, never.", 1),
+        ("Hunde sind erlaubt.", "Sind Hunde erlaubt? Leider nicht.", 1),
+        ("It is safe.", "It is not safe.", 0),
+    ],
+)
+def test_a_questions_answer_is_a_sign_of_its_own(claim, evidence, answered):
+    """It weighs more than a "not": question and answer leave no doubt."""
+    assert compare(facts_of(claim), facts_of(evidence)).answered == answered

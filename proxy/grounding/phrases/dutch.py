@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proxy.grounding.phrases.grammar import (
+    SHORT,
     Language,
     abstaining,
     leading,
@@ -11,6 +12,7 @@ from proxy.grounding.phrases.grammar import (
     parts_of,
     phrases,
     repeated,
+    replies,
     words,
 )
 
@@ -153,6 +155,14 @@ DUTCH = Language(
         """,
         _PARTS,
     ),
+    announces=phrases(
+        """
+        <topic> (bevat|bevatten|omvat|omvatten|dekt|dekken|biedt|bieden|heeft|hebben|zijn|is|vereist|vereisen)
+        <topic> (bestaat uit|bestaan uit)
+        <topic> (bevat|omvat|dekt|biedt) (het volgende|de volgende onderdelen)
+        """,
+        _PARTS,
+    ),
     lead_ins=phrases(
         """
         (hier|dit|hieronder) (zijn|is|vindt u|volgen|volgt) (de|het) [volgende] <topic>
@@ -215,11 +225,29 @@ DUTCH = Language(
         (hij|zij|ze|deze|dit|dat|hun|haar|beide|beiden|zijn|laatstgenoemde|eerstgenoemde|daar|daarmee|daarvoor|hiermee)
         die (is|zijn|was|waren|kan|kunnen|heeft|hebben)
         (het|er) (is|was|heeft|kost|wordt|kan|biedt|bevat|werd|geldt|duurt|zijn)
-        """
+        (ja|nee|zeker|helaas)[,] (dat|het|u|je) (is|kan|kunt|mag|klopt|zijn|geldt) \
+            [dat|het|u|je] [helaas] [niet|zo|mogelijk|niet mogelijk|niet zo]<end>
+        """,
+        SHORT,
     ),
     verbs=mentions(
         """
         (heeft|hebben|kost|kosten|omvat|kan|kunnen|moet|wordt|worden|werd|dekt|bedraagt|geldt|bevat|ligt|is|zijn|was|waren)
+        """
+    ),
+    affirms=replies(
+        """
+        (ja|jazeker|jawel|natuurlijk|zeker|uiteraard|inderdaad|absoluut|klopt|zeker weten|vanzelfsprekend)
+        ja[,] (natuurlijk|zeker|hoor|inderdaad|absoluut)
+        """
+    ),
+    denies=replies(
+        """
+        (nee|neen|nooit|zeker niet|absoluut niet|natuurlijk niet|helemaal niet|in geen geval|onwaar|nog niet)
+        (helaas|jammer genoeg) (niet|nee|nog niet|niet meer)
+        helaas[,] nee
+        (momenteel|op dit moment) niet
+        nee[,] (helaas|helaas niet|sorry|nog niet|hoor)
         """
     ),
 )

@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 from proxy.grounding.phrases.english_clauses import VERBS
-from proxy.grounding.phrases.grammar import Manners, leading, mentions, openings, parts_of, phrases, repeated, words
+from proxy.grounding.phrases.grammar import (
+    SHORT,
+    Manners,
+    leading,
+    mentions,
+    openings,
+    parts_of,
+    phrases,
+    repeated,
+    replies,
+    words,
+)
 
 _MORE = {"more": "(?:else|other|further|more|questions?|help|assistance|information|details)"}
+_SHORT_REPLY = SHORT | {
+    "who": "(?:it|that|this|they|these|those|there|you|we|i|he|she)",
+    "does": r"(?:(?:is|are|am|was|were|do|does|did|has|have|had|can|could|will|would|may|must|should)"
+    r"(?:n['\u2019]t| not)?|can['\u2019]t|cannot|won['\u2019]t)",
+    "not": r"['\u2019](?:s|re|m) not",
+}
 _COURTESIES = """
     (hi|hello|hey|welcome|greetings|goodbye|bye) [there|everyone|all|again]
     good (morning|afternoon|evening|day|night) [there|everyone|all|again]
@@ -35,6 +52,15 @@ _ASKING = {
 ENGLISH = Manners(
     courtesies=repeated(_COURTESIES, parts=_MORE),
     assents=repeated(_COURTESIES + _ASSENTS, parts=_MORE),
+    announces=phrases(
+        """
+        <topic> (contain|contains|comprise|comprises|include|includes|cover|covers|require|requires|offer|offers)
+        <topic> (has|have|consists of|consist of|comes with|come with|is made up of|are made up of|are|is|are these)
+        <topic> (contains|includes|comprises|covers|requires|has|are|is) the following [items|parts|steps|things|points]
+        <topic> (are|is) (as follows|listed below)
+        """,
+        parts_of({}),
+    ),
     lead_ins=phrases(
         """
         (here are|here is|here's|these are|this is|follow|see|below are|below is) (the|these|your|some) <topic>
@@ -97,7 +123,25 @@ ENGLISH = Manners(
         """
         (he|she|it|they|this|these|those|that|his|her|its|their|both|such|each|neither|either|the former|the latter)
         (the same|all of them|all of these|one of them|none of them|some of them)
-        """
+        (yes|yeah|yep|no|nope|sure|certainly|of course|absolutely|sorry|unfortunately)[,] (<who> <does>|<who><not>)<end>
+        """,
+        _SHORT_REPLY,
     ),
     verbs=VERBS,
+    affirms=replies(
+        """
+        (yes|yeah|yep|yes sir|correct|indeed|exactly|definitely|absolutely|certainly|of course|sure|that's right|true)
+        (yes|oh yes)[,] (of course|certainly|absolutely|indeed|definitely|it is|it does|you can|they are|they do)
+        """
+    ),
+    denies=replies(
+        """
+        (no|nope|never|false|absolutely not|certainly not|definitely not|of course not|not at all|no way|by no means)
+        (unfortunately|sadly|regrettably|alas)[,] (no|not|not yet)
+        (i'm|i am|we're|we are) (afraid|sorry)[, but] (not|no)
+        not (yet|currently|anymore|any more|any longer|at this time|at the moment|at present)
+        no[,] (sorry|unfortunately|not yet|never|thanks|it isn't|it is not|it doesn't|you can't|you cannot)
+        no longer
+        """
+    ),
 )

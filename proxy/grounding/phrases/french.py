@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proxy.grounding.phrases.grammar import (
+    SHORT,
     Language,
     abstaining,
     leading,
@@ -11,6 +12,7 @@ from proxy.grounding.phrases.grammar import (
     parts_of,
     phrases,
     repeated,
+    replies,
     words,
 )
 
@@ -176,6 +178,14 @@ FRENCH = Language(
         """,
         _PARTS,
     ),
+    announces=phrases(
+        """
+        <topic> (contient|contiennent|comprend|comprennent|inclut|incluent|couvre|couvrent|propose|proposent|sont|est)
+        <topic> (se compose de|se composent de|comporte|comportent|offre|offrent)
+        <topic> (contient|comprend|inclut|couvre|comporte) (ce qui suit|les éléments suivants)
+        """,
+        _PARTS,
+    ),
     lead_ins=phrases(
         """
         (voici|voilà|suivez) (les|ces|la|le) <topic>
@@ -240,11 +250,31 @@ FRENCH = Language(
         (elle|ils|elles|ce|cet|cette|ces|celui-ci|celle-ci|ceux-ci|celles-ci|cela|ça|ceci|c'est|c'était|ce sont)
         (son|sa|ses|leur|leurs|tous deux|toutes deux|tous les deux|toutes les deux|les deux|ce dernier|cette dernière)
         (le premier|la première|le second|la seconde|celui-là|celle-là)
-        """
+        (oui|non|bien sûr|malheureusement)[,] \
+            (c'est|ce n'est pas) [bien] (le cas|possible|cela|ça|vrai|exact|correct)<end>
+        (oui|non|bien sûr|malheureusement)[,] \
+            (vous|tu|on|il|elle|ils|elles) (pouvez|peux|peut|peuvent|l'est|le sont)<end>
+        (non|malheureusement)[,] (vous|tu|on|il|elle|ils|elles) ne (pouvez|peux|peut|peuvent|l'est|le sont) pas<end>
+        """,
+        SHORT,
     ),
     verbs=mentions(
         """
         (est|sont|était|coûte|coûtent|comprend|inclut|couvre|couvrent|peut|peuvent|doit|propose|contient|y a|a été|ont)
+        """
+    ),
+    affirms=replies(
+        """
+        (oui|bien sûr|bien entendu|certainement|absolument|tout à fait|exactement|effectivement|en effet|évidemment)
+        oui[,] (bien sûr|tout à fait|absolument|effectivement|en effet)
+        """
+    ),
+    denies=replies(
+        """
+        (non|jamais|pas du tout|absolument pas|certainement pas|bien sûr que non|en aucun cas|pas encore|faux)
+        (malheureusement|hélas)[,] (non|pas|pas encore)
+        (désolé|désolée|désolés)[,] [mais] non
+        non[,] (désolé|désolés|malheureusement|hélas|pas encore|merci)
         """
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proxy.grounding.phrases.grammar import (
+    SHORT,
     Language,
     abstaining,
     leading,
@@ -11,6 +12,7 @@ from proxy.grounding.phrases.grammar import (
     parts_of,
     phrases,
     repeated,
+    replies,
     words,
 )
 
@@ -177,6 +179,16 @@ GERMAN = Language(
         """,
         _PARTS,
     ),
+    announces=phrases(
+        """
+        <topic> (umfasst|umfassen|enthält|enthalten|beinhaltet|beinhalten|bietet|bieten|hat|haben|sind|ist)
+        <topic> (lauten|lautet|besteht aus|bestehen aus|setzt sich zusammen aus|deckt ab)
+        <topic> (sind|sind die|umfasst|enthält|beinhaltet|bietet|deckt) \
+            (folgende|folgenden|folgendes) [teile|schritte|punkte|leistungen]
+        <topic> (gehören|gehört|sind enthalten)
+        """,
+        _PARTS,
+    ),
     lead_ins=phrases(
         """
         (hier|dies|das|folgende|nachfolgend) (sind|ist) (die|der|das) [folgenden] <topic>
@@ -246,11 +258,31 @@ GERMAN = Language(
         sie (ist|sind|war|waren|hat|wird|werden|kostet|kosten|gilt|gelten|umfasst|umfassen|bietet|bieten|dauert)
         das (ist|sind|war|waren|wird|kostet|gilt|bedeutet|heißt|umfasst|dauert)
         (letzterer|letztere|letzteres|ersterer|erstere|ersteres|dort|deren|dessen|damit|dafür|davon|darin|dazu|derselbe)
-        """
+        (ja|nein|natürlich|leider)[,] (das|es|sie|er|man) (ist|sind|kann|können|darf|dürfen|geht|stimmt|hat|wird|gilt) \
+            [leider] [nicht|es|sie|so|man|möglich|richtig|nicht möglich|nicht so|nicht der fall|der fall]<end>
+        (ja|nein)[,] (das|es) (können|dürfen|kannst|darfst|müssen|musst) (sie|du) [leider] [nicht]<end>
+        (ja|nein)[,] (sie|du) (können|dürfen|kannst|darfst) [das|es] [leider] [nicht]<end>
+        """,
+        SHORT,
     ),
     verbs=mentions(
         """
         (ist|sind|haben|kostet|kosten|umfasst|kann|können|muss|wird|werden|wurde|deckt|beträgt|gilt|enthält|liegt|gibt|hat|sei)
         """
     ),
+    affirms=replies(
+        """
+        (ja|jawohl|doch|natürlich|selbstverständlich|klar|sicher|genau|richtig|auf jeden fall|gewiss|stimmt)
+        ja[,] (natürlich|klar|sicher|gerne|selbstverständlich|auf jeden fall|das ist so)
+        """
+    ),
+    denies=replies(
+        """
+        (nein|nö|niemals|nie|keineswegs|keinesfalls|auf keinen fall|natürlich nicht|sicher nicht|gar nicht|falsch)
+        (leider|bedauerlicherweise) (nein|nicht|noch nicht|nicht mehr)
+        (noch|derzeit|momentan|zurzeit|aktuell) nicht
+        nein[,] (leider|leider nicht|tut uns leid|noch nicht|natürlich nicht|auf keinen fall)
+        """
+    ),
+    capital_nouns=True,
 )

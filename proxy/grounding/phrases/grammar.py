@@ -25,6 +25,10 @@ TOPIC = r"([^\W\d_]+(?:[ '-][^\W\d_]+){0,15})"
 """Words, and nothing between them but spaces, apostrophes and hyphens. The only groups of a compiled phrase."""
 
 _MARKS = r"[\s,.!?:;…¡¿、。！？：–—-]*"
+SHORT = {"end": r"(?=\W*\Z)"}
+"""A part of phrases: only marks follow."""
+
+_REPLY_ENDS = r"[*_\"'”’»)]*(?=\s*(?:$|[,;:!…、。，！：；|]|\.(?!\s*\d)|[–—-]\s))"
 _AFTER_BAR = re.compile(r"(?<=\|) ")
 _OPENING = re.compile(r"<(\w+)>| ?\[|\(")
 
@@ -74,20 +78,23 @@ class Manners:
     """How one language greets, heads, asks and refers. All patterns ignore case.
 
     ``courtesies`` match a whole sentence of them, ``assents`` one that may hold words besides that can also say yes.
-    ``lead_ins`` match a whole line without its colon; their groups are topics. ``small`` are words that a topic or
+    ``lead_ins`` and ``announces`` match a whole line without its colon; their groups are topics: of a list, and of what
+    has what is listed. ``small`` are words that a topic or
     label may hold beside the query's; ``barred`` words that it must not hold even so: negations, and what joins
     clauses. ``labels`` are nouns that head a section or a column, ``fillers`` words that add nothing to one, ``steps``
     nouns that a number may follow, ``joins`` words for "and", ``answers`` those that say yes or no, and ``loaded`` more
     that no label may hold, for they may answer too. ``greetings`` match what may open a query, ``asks`` the opening of
     a question that yes cannot answer; ``adds`` finds a further one within it that yes may answer, ``choices`` what
     offers answers. ``connectives`` match what may open a sentence, ``refers`` the opening of a sentence about the one
-    before, ``verbs`` finds some that make a sentence of a few words. Without spaces between words (``spaced``) topics
-    are checked in stretches, and ``barred`` are stretches too.
+    before, ``verbs`` finds some that make a sentence of a few words. ``affirms`` and ``denies`` match a reply that may
+    open an answer: yes and no. Without spaces between words (``spaced``) topics
+    are checked in stretches, and ``barred`` are stretches too. With ``capital_nouns`` a capital shows no name.
     """
 
     courtesies: re.Pattern[str]
     assents: re.Pattern[str]
     lead_ins: re.Pattern[str]
+    announces: re.Pattern[str]
     small: frozenset[str]
     barred: frozenset[str]
     labels: frozenset[str]
@@ -103,7 +110,10 @@ class Manners:
     connectives: re.Pattern[str]
     refers: re.Pattern[str]
     verbs: re.Pattern[str]
+    affirms: re.Pattern[str]
+    denies: re.Pattern[str]
     spaced: bool = True
+    capital_nouns: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -156,6 +166,14 @@ def openings(lines: str, parts: Mapping[str, str] | None = None) -> re.Pattern[s
 def leading(lines: str, after: str) -> re.Pattern[str]:
     """A pattern that matches any line at the beginning of a text, with ``after``, an expression, behind it."""
     return re.compile(f"{source_of(lines)}{after}", re.IGNORECASE)
+
+
+def replies(lines: str, *, spaced: bool = True) -> re.Pattern[str]:
+    """A pattern that matches a reply at the beginning of a sentence, where that ends or a mark sets it apart.
+
+    So "No." and "No, wash it by hand." are replies, and neither "No pets." nor "No. 5 is late.".
+    """
+    return leading(lines, (r"(?!\w)" if spaced else "") + _REPLY_ENDS)
 
 
 def parts_of(table: Mapping[str, str], topic: str = TOPIC) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proxy.grounding.phrases.grammar import (
+    SHORT,
     Language,
     abstaining,
     leading,
@@ -11,6 +12,7 @@ from proxy.grounding.phrases.grammar import (
     parts_of,
     phrases,
     repeated,
+    replies,
     words,
 )
 
@@ -167,6 +169,14 @@ ITALIAN = Language(
         """,
         _PARTS,
     ),
+    announces=phrases(
+        """
+        <topic> (contiene|contengono|include|includono|comprende|comprendono|copre|coprono|offre|offrono|sono|è)
+        <topic> (è composto da|è composta da|richiede|richiedono|prevede|prevedono)
+        <topic> (contiene|include|comprende|copre) (quanto segue|i seguenti elementi)
+        """,
+        _PARTS,
+    ),
     lead_ins=phrases(
         """
         (ecco|segui|segua|questi sono|queste sono|di seguito) (i|gli|le|questi|queste|la|il) <topic>
@@ -234,12 +244,28 @@ ITALIAN = Language(
         (suo|sua|suoi|sue|entrambi|entrambe|il primo|la prima|il secondo|la seconda|quest'ultima|lì|là|il suo|la sua)
         (è|sono|ha|hanno|costa|costano|include|includono|offre|offrono|consente|contiene|contengono|copre|coprono)
         (fu|furono|era|erano|dura|durano|i suoi|le sue)
-        """
+        (sì|no|certo|purtroppo)[,] [non] [lo|la|si|ci] (è|sono|può|puoi|possono|ha|fa) [così|possibile]<end>
+        """,
+        SHORT,
     ),
     verbs=mentions(
         """
         (è|sono|costa|costano|include|includono|copre|coprono|offre|può|possono|deve|contiene)
         (dura|sta|ha|hanno|c'è|ci sono|sia|siano)
+        """
+    ),
+    affirms=replies(
+        """
+        (sì|certo|certamente|certo che sì|naturalmente|ovviamente|esatto|assolutamente sì|senz'altro|vero)
+        sì[,] (certo|certamente|naturalmente|assolutamente)
+        """
+    ),
+    denies=replies(
+        """
+        (no|mai|assolutamente no|certo che no|niente affatto|per niente|in nessun caso|falso|non ancora)
+        (purtroppo|sfortunatamente)[,] (no|non ancora)
+        (mi dispiace|ci dispiace|spiacenti)[,] [ma] no
+        no[,] (purtroppo|mi dispiace|ci dispiace|spiacenti|non ancora)
         """
     ),
 )

@@ -5,7 +5,17 @@
 
 from __future__ import annotations
 
-from proxy.grounding.phrases.grammar import Language, abstaining, leading, parts_of, phrases, repeated, words
+from proxy.grounding.phrases.grammar import (
+    SHORT,
+    Language,
+    abstaining,
+    leading,
+    parts_of,
+    phrases,
+    repeated,
+    replies,
+    words,
+)
 
 _PARTS = parts_of(
     {
@@ -126,6 +136,13 @@ JAPANESE = Language(
         _PARTS,
         space="",
     ),
+    announces=phrases(
+        """
+        <topic>(には|は|に)(以下|次)の(もの|項目|内容)(が含まれます|が含まれています|を含みます|があります|が入っています)
+        <topic>(には|は)(以下|次)が(含まれます|含まれています|あります|入っています)
+        """,
+        _PARTS,
+    ),
     lead_ins=phrases(
         """
         (以下が|以下は|こちらが|次が)<topic>です
@@ -167,11 +184,26 @@ JAPANESE = Language(
         """
         (これ|それ|あれ|この|その|あの|ここ|そこ|彼|彼女|両者|両方|前者|後者|当該|こちら|そちら|どちらも|いずれも)
         同(社|氏|国|市|法|年|店|県|校|製品|サービス)
-        """
+        [はい|いいえ|残念ながら|もちろん][、](そうです|そうではありません|その通りです|違います|可能です|できます|できません)<end>
+        """,
+        SHORT,
     ),
     verbs=phrases(
         """
         (です|ます|ません|でした|ました|である|できる|している|があります|がある|がない)
         """
+    ),
+    affirms=replies(
+        """
+        (はい|ええ|うん|そうです|その通りです|そのとおりです|もちろん|もちろんです|可能です|できます)
+        """,
+        spaced=False,
+    ),
+    denies=replies(
+        """
+        (いいえ|いえ|いや|違います|そうではありません|残念ながら|あいにく|申し訳ありませんが|申し訳ございませんが)
+        (できません|ありません|不可能です|不可です)
+        """,
+        spaced=False,
     ),
 )

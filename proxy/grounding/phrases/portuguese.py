@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proxy.grounding.phrases.grammar import (
+    SHORT,
     Language,
     abstaining,
     leading,
@@ -11,6 +12,7 @@ from proxy.grounding.phrases.grammar import (
     parts_of,
     phrases,
     repeated,
+    replies,
     words,
 )
 
@@ -160,6 +162,14 @@ PORTUGUESE = Language(
         """,
         _PARTS,
     ),
+    announces=phrases(
+        """
+        <topic> (contém|contêm|inclui|incluem|compreende|compreendem|cobre|cobrem|oferece|oferecem|são|é)
+        <topic> (consiste em|consistem em|é composto por|é composta por|requer|requerem|traz)
+        <topic> (contém|inclui|cobre|compreende) (o seguinte|os seguintes itens)
+        """,
+        _PARTS,
+    ),
     lead_ins=phrases(
         """
         (estes são|estas são|aqui estão|siga|segue|seguem|veja) (os|as|estes|estas|o|a) <topic>
@@ -225,11 +235,27 @@ PORTUGUESE = Language(
         (seu|sua|seus|suas|ambos|ambas|o primeiro|a primeira|o último|a última|o mesmo|a mesma|lá|aí)
         (é|são|está|estão|foi|foram|era|eram|tem|têm|custa|custam|inclui|incluem|oferece|oferecem|permite|permitem)
         (contém|contêm|cobre|cobrem|dura|duram)
-        """
+        (sim|não|claro|infelizmente)[,] [não] (é|são|está|estão|pode|podem|tem|há|inclui) [assim|possível|sim]<end>
+        """,
+        SHORT,
     ),
     verbs=mentions(
         """
         (é|são|está|estão|foi|tem|têm|custa|custam|inclui|incluem|cobre|cobrem|oferece|pode|podem|deve|há|seja|tenha)
+        """
+    ),
+    affirms=replies(
+        """
+        (sim|claro|claro que sim|com certeza|certamente|exato|exatamente|correto|isso mesmo|sem dúvida|de facto|de fato)
+        sim[,] (claro|com certeza|certamente|sem dúvida)
+        """
+    ),
+    denies=replies(
+        """
+        (não|nunca|jamais|de modo algum|de jeito nenhum|de forma alguma|claro que não|de maneira nenhuma|falso)
+        (infelizmente|lamentavelmente|ainda)[,] não
+        (lamentamos|desculpe|sinto muito)[,] [mas] não
+        não[,] (infelizmente|lamentamos|desculpe|sinto muito)
         """
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proxy.grounding.phrases.grammar import (
+    SHORT,
     Language,
     abstaining,
     leading,
@@ -11,6 +12,7 @@ from proxy.grounding.phrases.grammar import (
     parts_of,
     phrases,
     repeated,
+    replies,
     words,
 )
 
@@ -171,6 +173,14 @@ SPANISH = Language(
         """,
         _PARTS,
     ),
+    announces=phrases(
+        """
+        <topic> (contiene|contienen|incluye|incluyen|comprende|comprenden|cubre|cubren|requiere|requieren)
+        <topic> (ofrece|ofrecen|consta de|constan de|se compone de|son|es|son estos|son estas|tiene|tienen)
+        <topic> (contiene|incluye|comprende|cubre|ofrece|requiere) (lo siguiente|los siguientes elementos)
+        """,
+        _PARTS,
+    ),
     lead_ins=phrases(
         """
         (estos son|estas son|aquí están|aquí tiene|aquí tienes|siga|sigue) (los|las|estos|estas) <topic>
@@ -238,11 +248,29 @@ SPANISH = Language(
         (su|sus|ambos|ambas|dicho|dicha|dichos|dichas|lo anterior|el primero|la primera|el último|la última|allí|ahí)
         (es|son|está|están|fue|fueron|era|eran|tiene|tienen|cuesta|cuestan|incluye|incluyen|ofrece|ofrecen|permite)
         (permiten|contiene|contienen|cubre|cubren|dura|duran)
-        """
+        (sí|no|claro|lamentablemente)[,] [no] [lo|la|los|las|se] \
+            (es|son|está|están|puede|puedes|pueden|hay|hace|tiene|incluye) [así|posible]<end>
+        (sí|no)[,] así es<end>
+        """,
+        SHORT,
     ),
     verbs=mentions(
         """
         (es|son|está|están|fue|tiene|tienen|cuesta|cuestan|incluye|incluyen|cubre|cubren|ofrece|puede|pueden|debe|hay|tenga|sea|esté)
+        """
+    ),
+    affirms=replies(
+        """
+        (sí|claro|claro que sí|por supuesto|desde luego|correcto|exacto|así es|efectivamente|cierto|en efecto)
+        sí[,] (claro|por supuesto|desde luego|efectivamente)
+        """
+    ),
+    denies=replies(
+        """
+        (no|nunca|jamás|falso|claro que no|por supuesto que no|en absoluto|de ningún modo|de ninguna manera)
+        (lamentablemente|desafortunadamente|desgraciadamente|por desgracia|aún|todavía)[,] no
+        (lo siento|lo sentimos)[,] [pero] no
+        no[,] (lo siento|lo sentimos|lamentablemente|desafortunadamente|por desgracia)
         """
     ),
 )

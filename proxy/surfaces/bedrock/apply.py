@@ -1,21 +1,22 @@
-"""ApplyGuardrail: ``POST /guardrail/{id}/version/{v}/apply``, text blocks (botocore, bedrock-runtime 2023-09-30).
+"""ApplyGuardrail: ``POST /guardrail/{id}/version/{v}/apply`` (botocore, bedrock-runtime 2023-09-30).
 
-A guardrail is a policy: its identifier the policy's name, alone or at the end of an ARN, its version the policy's own
-or DRAFT. Grounding is judged for OUTPUT only, as AWS documents; INPUT has nothing to check.
+Grounding is judged for OUTPUT only, as AWS documents; INPUT has nothing to check. Pictures cannot be judged: the
+policy's ``on_uninspected.images`` decides.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from proxy.grounding.errors import CallerError, NotFound
-from proxy.grounding.types import CheckKind, GroundingContext, Outcome, Source, Verdict
+from proxy.grounding.errors import CallerError
+from proxy.grounding.types import GroundingContext, Outcome, Source, Verdict
 from proxy.guard.answer import AnswerPart
 from proxy.guard.assess import enforce_limits
 from proxy.guard.exchange import assess
-from proxy.surfaces.base import Call, Services, json_response, parse_object, qualifiers_of
+from proxy.surfaces.base import Call, Services, json_response, parse_object
+from proxy.surfaces.bedrock import guardrails
+from proxy.surfaces.bedrock.shapes import shaped
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -23,15 +24,6 @@ if TYPE_CHECKING:
     from proxy.policy.model import Policy
 
 JsonObject = dict[str, Any]
-
-_CHARS_PER_UNIT = 1000
-_UNCHARGED = (
-    "topicPolicyUnits",
-    "contentPolicyUnits",
-    "wordPolicyUnits",
-    "sensitiveInformationPolicyUnits",
-    "sensitiveInformationPolicyFreeUnits",
-)
 
 
 @dataclass
@@ -42,6 +34,7 @@ class _Content:
     queries: list[str] = field(default_factory=list)
     answer: list[str] = field(default_factory=list)
     total: int = 0
+    images: int = 0
 
     @property
     def judged(self) -> int:
@@ -59,111 +52,67 @@ class ApplyGuardrail:
         """Answer one ApplyGuardrail call."""
         body = parse_object(call.body)
         policy = call.ledger.policy = self._policy(call)
-        output = _one_of(body, "source", ("INPUT", "OUTPUT")) == "OUTPUT"
-        full = _one_of(body, "outputScope", ("INTERVENTIONS", "FULL"), default="INTERVENTIONS") == "FULL"
-        content = _read(body.get("content"))
+        body = shaped("ApplyGuardrail", body)
+        content = _read(body["content"])
         context = GroundingContext.of((Source(text=text) for text in content.sources), "\n".join(content.queries))
         call.ledger.source_chars, call.ledger.query_chars = context.source_chars, len(context.query or "")
         call.ledger.answer_chars = content.judged
         verdict = Verdict(outcome=Outcome.UNCHECKED)
-        if output:
-            if not content.answer:
+        if body["source"] == "OUTPUT":
+            if not content.answer and not content.images:
                 message = "content has no text to check: a block without qualifiers, or with guard_content."
                 raise CallerError(message, param="content")
             enforce_limits(policy, context)
-            part = AnswerPart(text="\n".join(content.answer))
+            text = "\n".join(content.answer)
+            part = AnswerPart(text=text, carries=frozenset({"images"})) if content.images else AnswerPart(text=text)
             verdict = await assess(self._services.assessor, policy, context, part, call.ledger.meter)
         call.ledger.verdicts = (verdict,)
+        full = body.get("outputScope") == "FULL"
         milliseconds = round(call.ledger.meter.total() * 1000)
         return json_response(200, _render(verdict, policy, content, full=full, milliseconds=milliseconds))
 
     def _policy(self, call: Call) -> Policy:
-        named = call.path["identifier"].rpartition("guardrail/")[2]
+        named = guardrails.name_in(call.path["identifier"])
         policy = call.policies[self._services.access.choose(call.caller, named or None)]
-        if call.path["version"] not in {"DRAFT", policy.version}:
-            message = f"Guardrail {policy.name} has no such version. Use DRAFT, or its present version."
-            raise NotFound(message, param="guardrailVersion")
+        guardrails.require_version(policy, call.path["version"])
         return policy
 
 
-def _one_of(body: JsonObject, name: str, allowed: tuple[str, ...], default: str | None = None) -> str:
-    value = body.get(name, default)
-    if value not in allowed:
-        message = f"{name} must be one of {', '.join(allowed)}."
-        raise CallerError(message, param=name)
-    return str(value)
-
-
-def _read(content: Any) -> _Content:
-    if not isinstance(content, list) or not content:
+def _read(blocks: list[JsonObject]) -> _Content:
+    if not blocks:
         message = "content must be a list with at least one block."
         raise CallerError(message, param="content")
     found = _Content()
-    for at, block in enumerate(content):
-        text, qualifiers = _text_block(block, f"content[{at}]")
+    for block in blocks:
+        if "text" not in block:
+            found.images += 1
+            continue
+        text, qualifiers = block["text"]["text"], set(block["text"].get("qualifiers") or ())
         found.total += len(text)
         if "grounding_source" in qualifiers:
             found.sources.append(text)
         if "query" in qualifiers:
             found.queries.append(text)
-        if not {"grounding_source", "query"} & set(qualifiers):
+        if not {"grounding_source", "query"} & qualifiers:
             found.answer.append(text)
     return found
 
 
-def _text_block(block: Any, path: str) -> tuple[str, tuple[str, ...]]:
-    if isinstance(block, dict) and "image" in block:
-        message = f"{path}.image: images are not yet supported."
-        raise CallerError(message, param=f"{path}.image")
-    value = block.get("text") if isinstance(block, dict) else None
-    if not isinstance(value, dict) or not isinstance(value.get("text"), str):
-        message = f"{path}.text.text must be a string."
-        raise CallerError(message, param=f"{path}.text.text")
-    return value["text"], qualifiers_of(value, f"{path}.text")
-
-
 def _render(verdict: Verdict, policy: Policy, content: _Content, *, full: bool, milliseconds: int) -> JsonObject:
-    usage = _usage(content, scored=bool(verdict.checks))
-    coverage = {"textCharacters": {"guarded": content.judged, "total": content.total}}
-    metrics = {"guardrailProcessingLatency": milliseconds, "usage": usage, "guardrailCoverage": coverage}
-    details = {"guardrailId": policy.name, "guardrailVersion": policy.version, "guardrailOwnership": "SELF"}
-    assessment: JsonObject = {"invocationMetrics": metrics, "appliedGuardrailDetails": details}
-    filters = _filters(verdict, full=full)
-    if filters:
-        assessment["contextualGroundingPolicy"] = {"filters": filters}
+    assessment = guardrails.assessment(
+        verdict,
+        policy,
+        full=full,
+        milliseconds=milliseconds,
+        guarded=content.judged,
+        total=content.total,
+        images=content.images,
+    )
     return {
-        "usage": usage,
+        "usage": guardrails.usage_units(verdict, content.total),
         "action": "GUARDRAIL_INTERVENED" if verdict.blocked else "NONE",
-        "actionReason": _reason(verdict),
+        "actionReason": guardrails.reason(verdict),
         "outputs": [{"text": policy.blocked_message}] if verdict.blocked else [],
         "assessments": [assessment],
-        "guardrailCoverage": coverage,
+        "guardrailCoverage": guardrails.coverage(content.judged, content.total, content.images),
     }
-
-
-def _filters(verdict: Verdict, *, full: bool) -> list[JsonObject]:
-    """The checks that fired, or with FULL all that ran."""
-    names = {CheckKind.GROUNDING: "GROUNDING", CheckKind.RELEVANCE: "RELEVANCE"}
-    return [
-        {
-            "type": names[check.kind],
-            "threshold": check.rule.threshold,
-            "score": round(check.score, 4),
-            "action": "BLOCKED" if check.kind.value in verdict.reasons and verdict.blocked else "NONE",
-            "detected": check.below,
-        }
-        for check in verdict.checks
-        if check.score is not None and (full or check.below)
-    ]
-
-
-def _usage(content: _Content, *, scored: bool) -> JsonObject:
-    """One unit is up to 1,000 characters of text; nothing is charged for what was not scored."""
-    units = math.ceil(content.total / _CHARS_PER_UNIT) if scored else 0
-    return {**dict.fromkeys(_UNCHARGED, 0), "contextualGroundingPolicyUnits": units}
-
-
-def _reason(verdict: Verdict) -> str:
-    if verdict.blocked:
-        return "Guardrail blocked: " + ", ".join(reason.replace("_", " ") for reason in verdict.reasons) + "."
-    return "Could not be scored." if verdict.outcome is Outcome.UNSCORED else "No action."

@@ -1,33 +1,72 @@
 """Errors in the shape of AWS's REST-JSON protocol: ``{"message"}`` and the ``x-amzn-errortype`` header.
 
-Names and statuses are those of botocore's service model for bedrock-runtime.
+Names and statuses are those of botocore's service model for bedrock-runtime. In a stream an error is an exception
+event, whose names are the same with a small first letter.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from proxy.grounding.errors import CallerError, Forbidden, GroundwardenError, NotFound, Overloaded, Unauthenticated
-from proxy.surfaces.base import retry_headers
-
-_BY_KIND: tuple[tuple[type[GroundwardenError], str, int], ...] = (
-    (Unauthenticated, "AccessDeniedException", 403),
-    (Forbidden, "AccessDeniedException", 403),
-    (NotFound, "ResourceNotFoundException", 404),
-    (CallerError, "ValidationException", 400),
-    (Overloaded, "ThrottlingException", 429),
+from proxy.grounding.errors import (
+    CallerError,
+    Forbidden,
+    GroundwardenError,
+    NotFound,
+    Overloaded,
+    Unauthenticated,
+    UpstreamError,
+    UpstreamTimeout,
 )
-_BY_STATUS = {503: "ServiceUnavailableException"}
+from proxy.surfaces.base import retry_headers
+from proxy.surfaces.bedrock.eventstream import exception
+
+_STATUS = {
+    "AccessDeniedException": 403,
+    "InternalServerException": 500,
+    "ModelErrorException": 424,
+    "ModelTimeoutException": 408,
+    "ResourceNotFoundException": 404,
+    "ServiceUnavailableException": 503,
+    "ThrottlingException": 429,
+    "ValidationException": 400,
+}
+_BY_KIND: tuple[tuple[type[GroundwardenError], str], ...] = (
+    (Unauthenticated, "AccessDeniedException"),
+    (Forbidden, "AccessDeniedException"),
+    (NotFound, "ResourceNotFoundException"),
+    (CallerError, "ValidationException"),
+    (Overloaded, "ThrottlingException"),
+    (UpstreamTimeout, "ModelTimeoutException"),
+)
+_BY_STATUS = {429: "ThrottlingException", 503: "ServiceUnavailableException"}
+# The streams' shapes have these; botocore reads any other too, but knows no name for it.
+_IN_STREAM = {"ModelErrorException": "modelStreamErrorException", "ModelTimeoutException": "modelStreamErrorException"}
+_IN_STREAM_KNOWN = frozenset(
+    "internalServerException modelStreamErrorException serviceUnavailableException throttlingException "
+    "validationException".split()
+)
 
 
 def error(raised: GroundwardenError) -> tuple[int, dict[str, Any], dict[str, str]]:
     """An error as status, body and headers."""
-    for kind, name, status in _BY_KIND:
+    name = _name(raised)
+    return _STATUS[name], {"message": raised.message}, {"x-amzn-errortype": name, **retry_headers(raised)}
+
+
+def stream_exception(raised: GroundwardenError) -> bytes:
+    """An error in mid-stream, as an exception event: botocore raises ``EventStreamError`` for it."""
+    name = _name(raised)
+    name = _IN_STREAM.get(name, name[0].lower() + name[1:])
+    return exception(name if name in _IN_STREAM_KNOWN else "internalServerException", raised.message)
+
+
+def _name(raised: GroundwardenError) -> str:
+    for kind, name in _BY_KIND:
         if isinstance(raised, kind):
-            return _shape(raised, name, status)
-    name = _BY_STATUS.get(raised.status, "InternalServerException")
-    return _shape(raised, name, raised.status if raised.status in _BY_STATUS else 500)
-
-
-def _shape(raised: GroundwardenError, name: str, status: int) -> tuple[int, dict[str, Any], dict[str, str]]:
-    return status, {"message": raised.message}, {"x-amzn-errortype": name, **retry_headers(raised)}
+            return name
+    if raised.status in _BY_STATUS:
+        return _BY_STATUS[raised.status]
+    if not isinstance(raised, UpstreamError):
+        return "InternalServerException"
+    return "ValidationException" if 400 <= raised.status < 500 else "ModelErrorException"  # noqa: PLR2004 - HTTP's classes

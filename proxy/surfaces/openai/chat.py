@@ -1,56 +1,35 @@
-"""``POST /v1/chat/completions`` and ``GET /v1/models``.
-
-Streams are buffered whole, judged, and replayed; nothing leaves before its verdict.
-"""
+"""``POST /v1/chat/completions`` and ``GET /v1/models``. How a stream is released stands in ``live.py``."""
 
 from __future__ import annotations
 
-from contextlib import aclosing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
-from proxy.grounding.errors import CallerError, UpstreamError, no_such_model
-from proxy.guard.assess import enforce_limits
+from proxy.grounding.errors import CallerError, no_such_model
+from proxy.guard.assess import enforce_limits, without_scoring
 from proxy.guard.exchange import exchange
 from proxy.guard.trace import trace_of
-from proxy.surfaces.base import Call, Services, json_response, parse_object
+from proxy.surfaces.base import START_SECONDS, Call, EventStream, Paced, Services, json_response, parse_object
 from proxy.surfaces.openai import render
-from proxy.surfaces.openai.choices import clean, finishes, parts_of, parts_of_stream
+from proxy.surfaces.openai.choices import clean, parts_of
 from proxy.surfaces.openai.context import read_context
-from proxy.upstream.base import BROKE_OFF
+from proxy.surfaces.openai.live import BlockedEarly, LiveReply
+from proxy.surfaces.openai.request import ChatRequest
 from proxy.upstream.steering import STEERING_FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from proxy.grounding.types import GroundingContext
+    from proxy.grounding.types import Verdict
     from proxy.guard.answer import AnswerPart
     from proxy.guard.exchange import Exchanged
     from proxy.policy.model import Policy
-    from proxy.upstream.base import Answer, Chunk, Upstream
+    from proxy.upstream.base import Answer
 
 JsonObject = dict[str, Any]
-_Reply = TypeVar("_Reply")
 _JSON = {"content-type": "application/json"}
 _EVENTS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache", "x-accel-buffering": "no"}
 _MAX_CHOICES = 128
 _CREATED = 1_700_000_000  # /v1/models must name a time; a model list has none
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatRequest:
-    """One request, read: what to ask, of whom, against what to judge the answer."""
-
-    upstream: Upstream
-    body: JsonObject
-    context: GroundingContext
-    policy: Policy
-    trace: bool
-    stream: bool
-    choices: int
-    include_usage: bool
 
 
 class Chat:
@@ -63,10 +42,41 @@ class Chat:
         """Answer ``POST /v1/chat/completions``."""
         asked = self._read(call)
         if asked.stream:
-            streamed = await self._exchange(call, asked, lambda: _collect(asked), _parts_of_chunks)
-            return _reply(call, asked, streamed, _streamed_body, _EVENTS)
-        whole = await self._exchange(call, asked, lambda: asked.upstream.complete(asked.body), _parts_of_answer)
-        return _reply(call, asked, whole, _whole_body, _JSON)
+            return await self._stream(call, asked)
+        done = await exchange(
+            self._services.assessor,
+            asked.policy,
+            asked.context,
+            call.ledger.meter,
+            ask=lambda: asked.upstream.complete(asked.body),
+            parts_of=lambda answer: parts_of(answer.body),
+        )
+        call.ledger.verdicts = done.verdicts
+        call.ledger.answer_chars = sum(len(part.text) for part in done.parts)
+        trace = _trace(call, asked, done.verdicts, done.parts)
+        if any(verdict.blocked for verdict in done.verdicts) and asked.policy.on_block == "error":
+            return json_response(*render.blocked_error(asked.policy, trace))
+        return Response(_whole_body(call, asked, done, trace), headers=_JSON)
+
+    async def _stream(self, call: Call, asked: ChatRequest) -> Response:
+        """Answer as a stream, begun once something may leave or cannot be waited for any longer."""
+        settled = without_scoring(asked.policy, asked.context)
+        if settled is not None and settled.blocked:
+            return _blocked_unasked(call, asked, settled)
+        reply = LiveReply(self._services.assessor, asked, call.ledger)
+        if settled is None:
+            self._services.assessor.admit()
+        events = Paced(reply.events() if settled is None else reply.unguarded(settled))
+        try:
+            first = await events.next(START_SECONDS)
+        except BlockedEarly as blocked:
+            await events.close()
+            return json_response(*render.blocked_error(asked.policy, blocked.trace))
+        except BaseException:
+            await events.close()
+            raise
+        reply.started = True
+        return EventStream(first or b"", events, _EVENTS, render.error_event)
 
     async def models(self, call: Call) -> Response:
         """Answer ``GET /v1/models``: the models this caller may use."""
@@ -112,21 +122,6 @@ class Chat:
         if name not in self._services.models.names() or not policy.allows_model(name):
             raise no_such_model(name)
 
-    async def _exchange(
-        self,
-        call: Call,
-        asked: ChatRequest,
-        ask: Callable[[], Awaitable[_Reply]],
-        parts_of: Callable[[_Reply], list[AnswerPart]],
-    ) -> Exchanged[_Reply]:
-        ledger = call.ledger
-        done = await exchange(
-            self._services.assessor, asked.policy, asked.context, ledger.meter, ask=ask, parts_of=parts_of
-        )
-        ledger.verdicts = done.verdicts
-        ledger.answer_chars = sum(len(part.text) for part in done.parts)
-        return done
-
 
 def refuse_steering(body: JsonObject) -> None:
     """Raise ``CallerError`` for a field that would steer the gateway rather than the model."""
@@ -136,36 +131,20 @@ def refuse_steering(body: JsonObject) -> None:
             raise CallerError(message, param=name, code="unsupported_parameter")
 
 
-async def _collect(asked: ChatRequest) -> list[Chunk]:
-    async with aclosing(asked.upstream.stream(asked.body)) as stream:
-        chunks = [chunk async for chunk in stream]
-    if not any(chunk.done or (chunk.data and finishes(chunk.data)) for chunk in chunks):
-        raise UpstreamError(BROKE_OFF)
-    return chunks
-
-
-def _parts_of_answer(answer: Answer) -> list[AnswerPart]:
-    return parts_of(answer.body)
-
-
-def _parts_of_chunks(chunks: list[Chunk]) -> list[AnswerPart]:
-    return parts_of_stream(chunk.data for chunk in chunks if chunk.data is not None)
-
-
-def _reply(
-    call: Call,
-    asked: ChatRequest,
-    done: Exchanged[_Reply],
-    body_of: Callable[[Call, ChatRequest, Exchanged[_Reply], JsonObject | None], bytes],
-    headers: dict[str, str],
-) -> Response:
-    trace = None
-    if asked.trace:
-        trace = trace_of(done.verdicts, done.parts, asked.context, asked.policy, call.ledger.meter)
-    blocked = any(verdict.blocked for verdict in done.verdicts)
-    if blocked and asked.policy.on_block == "error":
+def _blocked_unasked(call: Call, asked: ChatRequest, verdict: Verdict) -> Response:
+    """A streamed block that stands before the model is asked."""
+    call.ledger.verdicts = (verdict,)
+    trace = _trace(call, asked, (verdict,), ())
+    if asked.policy.on_block == "error":
         return json_response(*render.blocked_error(asked.policy, trace))
-    return Response(body_of(call, asked, done, trace), headers=headers)
+    body = render.blocked_stream(call.ledger.model, asked.choices, asked.policy, trace, usage=asked.include_usage)
+    return Response(body, headers=_EVENTS)
+
+
+def _trace(
+    call: Call, asked: ChatRequest, verdicts: tuple[Verdict, ...], parts: tuple[AnswerPart, ...]
+) -> JsonObject | None:
+    return trace_of(verdicts, parts, asked.context, asked.policy, call.ledger.meter) if asked.trace else None
 
 
 def _whole_body(call: Call, asked: ChatRequest, done: Exchanged[Answer], trace: JsonObject | None) -> bytes:
@@ -174,17 +153,11 @@ def _whole_body(call: Call, asked: ChatRequest, done: Exchanged[Answer], trace: 
     return render.whole(done.reply, done.blocked, asked.policy.blocked_message, _cleaner(asked, done), trace)
 
 
-def _streamed_body(call: Call, asked: ChatRequest, done: Exchanged[list[Chunk]], trace: JsonObject | None) -> bytes:
-    if done.reply is None:
-        return render.blocked_stream(call.ledger.model, asked.choices, asked.policy, trace, usage=asked.include_usage)
-    return render.streamed(done.reply, done.blocked, asked.policy.blocked_message, _cleaner(asked, done), trace)
-
-
-def _cleaner(asked: ChatRequest, done: Exchanged[Any]) -> render.Clean:
+def _cleaner(asked: ChatRequest, done: Exchanged[Answer]) -> render.Clean:
     """What is judged is also stripped; what the policy leaves unchecked passes as it came."""
     if not done.parts:
         return lambda body: body
-    return lambda body: clean(body, asked.policy, holder="delta" if asked.stream else "message")
+    return lambda body: clean(body, asked.policy, holder="message")
 
 
 def _wants_trace(value: Any) -> bool:

@@ -20,8 +20,6 @@ from proxy.surfaces.openai.choices import index_of
 from proxy.upstream.base import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from proxy.policy.model import Policy
     from proxy.upstream.base import Answer, Chunk
 
@@ -44,7 +42,7 @@ def whole(answer: Answer, blocked: frozenset[int], message: str, clean: Clean, t
         choices = sorted([*_kept(body, blocked), *fresh], key=itemgetter(0))
         body = {**envelope(body, CHAT), "choices": [choice for _, choice in choices]}
         if "usage" in answer.body:
-            body["usage"] = _numbers(answer.body["usage"])
+            body["usage"] = numbers(answer.body["usage"])
     if trace is not None:
         body = {**body, "guardrail": trace}
     return answer.raw if body is answer.body else to_json(body)
@@ -58,41 +56,14 @@ def blocked_whole(model: str, choices: int, policy: Policy, trace: JsonObject | 
     return to_json(body if trace is None else {**body, "guardrail": trace})
 
 
-def streamed(
-    chunks: Sequence[Chunk], blocked: frozenset[int], message: str, clean: Clean, trace: JsonObject | None
-) -> bytes:
-    """A stream replayed: approved chunks as their own bytes, blocked choices spelt anew, the trace before the end."""
-    data = [chunk.data for chunk in chunks if chunk.data is not None]
-    shape = envelope(next((event for event in data if event.get("choices")), {}), CHUNK)
-    if blocked:
-        body = _blocked_stream(data, shape, blocked, message, clean)
-    else:
-        body = _ended(b"".join(_released(chunk, clean) for chunk in chunks if not chunk.done))
-    if trace is not None:
-        body += _event({**shape, "choices": [], "guardrail": trace})
-    done = next((chunk.raw for chunk in chunks if chunk.done and not blocked and _only_data(chunk.raw)), DONE)
-    return body + _ended(done)
-
-
-def _blocked_stream(
-    data: Sequence[JsonObject], shape: JsonObject, blocked: frozenset[int], message: str, clean: Clean
-) -> bytes:
-    """The chunks of the choices that stay, those that say no to the others, and the upstream's last count of tokens."""
-    kept = ([choice for _, choice in _kept(clean(event), blocked)] for event in data)
-    body = b"".join(_event({**shape, "choices": choices}) for choices in kept if choices)
-    body += b"".join(_blocked_events(shape, index, message) for index in sorted(blocked))
-    usage = [event["usage"] for event in data if event.get("usage")]
-    return body + b"".join(_event({**shape, "choices": [], "usage": _numbers(total)}) for total in usage[-1:])
-
-
 def blocked_stream(model: str, choices: int, policy: Policy, trace: JsonObject | None, *, usage: bool) -> bytes:
     """A streamed block without the model having been asked."""
     shape = envelope({"model": model}, CHUNK)
-    body = b"".join(_blocked_events(shape, index, policy.blocked_message) for index in range(choices))
+    body = b"".join(blocked_events(shape, index, policy.blocked_message) for index in range(choices))
     if usage:
-        body += _event({**shape, "choices": [], "usage": _no_usage()})
+        body += event({**shape, "choices": [], "usage": _no_usage()})
     if trace is not None:
-        body += _event({**shape, "choices": [], "guardrail": trace})
+        body += event({**shape, "choices": [], "guardrail": trace})
     return body + DONE
 
 
@@ -111,6 +82,11 @@ def envelope(original: JsonObject, kind: str) -> JsonObject:
 def _name(value: Any) -> str:
     """The value if it can be a name and no sentence, else nothing."""
     return value if isinstance(value, str) and re.fullmatch(r"[!-~]{1,200}", value) else ""
+
+
+def error_event(raised: GroundwardenError) -> bytes:
+    """An error in mid-stream, as OpenAI sends it: the ``openai`` clients raise ``APIError`` for it."""
+    return event(error(raised)[1])
 
 
 def error(raised: GroundwardenError) -> tuple[int, JsonObject, dict[str, str]]:
@@ -148,27 +124,31 @@ def _blocked_choice(index: int, message: str) -> JsonObject:
     }
 
 
-def _blocked_events(shape: JsonObject, index: int, message: str) -> bytes:
+def blocked_events(shape: JsonObject, index: int, message: str, *, begun: bool = False) -> bytes:
+    """What ends a blocked choice: the policy's message and why it ends; ``begun``: something of it has left before."""
+
     def choice(delta: JsonObject, finish: str | None) -> bytes:
         one = {"index": index, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return _event({**shape, "choices": [one]})
+        return event({**shape, "choices": [one]})
 
-    return choice({"role": "assistant", "content": message}, None) + choice({}, "content_filter")
+    said = {"content": message} if begun else {"role": "assistant", "content": message}
+    return choice(said, None) + choice({}, "content_filter")
 
 
-def _released(chunk: Chunk, clean: Clean) -> bytes:
+def released(chunk: Chunk, clean: Clean) -> bytes:
     """A chunk's own bytes, if they are its data and nothing else: comments, ids and event names are not judged."""
     if chunk.data is None:
         return b""
     cleaned = clean(chunk.data)
-    return chunk.raw if cleaned is chunk.data and _only_data(chunk.raw) else _event(cleaned)
+    return ended(chunk.raw) if cleaned is chunk.data and chunk.raw and only_data(chunk.raw) else event(cleaned)
 
 
-def _only_data(event: bytes) -> bool:
-    return all(line.startswith(b"data:") for line in event.splitlines() if line)
+def only_data(raw: bytes) -> bool:
+    """Whether an event is its data and nothing else."""
+    return all(line.startswith(b"data:") for line in raw.splitlines() if line)
 
 
-def _ended(events: bytes) -> bytes:
+def ended(events: bytes) -> bytes:
     """Events with the blank line that the last one of a stream may lack."""
     return events if not events or _BLANK_LINE.search(events) else events + b"\n\n"
 
@@ -182,14 +162,15 @@ def _kept(body: JsonObject, blocked: frozenset[int]) -> list[tuple[int, JsonObje
 _COUNTER = re.compile(r"[a-z_]{0,30}(?:tokens?|details|time|cost)[a-z_]{0,10}")
 
 
-def _event(chunk: JsonObject) -> bytes:
+def event(chunk: JsonObject) -> bytes:
+    """A chunk as a server-sent event."""
     return b"data: " + to_json(chunk) + b"\n\n"
 
 
-def _numbers(value: Any) -> Any:
+def numbers(value: Any) -> Any:
     """The numbers of a usage object; text in it, if any, is not copied into a block."""
     if isinstance(value, dict):
-        kept = {name: _numbers(item) for name, item in value.items() if _COUNTER.fullmatch(name)}
+        kept = {name: numbers(item) for name, item in value.items() if _COUNTER.fullmatch(name)}
         return {name: item for name, item in kept.items() if item is not None}
     return value if isinstance(value, int | float) else None
 

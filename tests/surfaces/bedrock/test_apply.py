@@ -6,15 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import boto3
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 from serving import Serving, passes_through
+from surfaces.bedrock.conftest import client_of
 from surfaces.support import ASIDE, BAD, GOOD, QUERY, SECRET, SOURCE, MarkScorer, World, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 BLOCKED = "I can't answer that from the documents I have."
 ARN = "arn:aws:bedrock:us-east-1:123456789012:guardrail/"
@@ -25,45 +24,16 @@ def text(words: str, *qualifiers: str) -> dict[str, Any]:
     return {"text": {"text": words, **({"qualifiers": list(qualifiers)} if qualifiers else {})}}
 
 
+UNSHOWN = {"type": "GROUNDING", "threshold": 0.7, "score": 0.0, "action": "BLOCKED", "detected": True}
+"""What tells a block that has no score: clients take no other intervention for a block."""
+
 CONTEXT = [text(SOURCE, "grounding_source"), text(QUERY, "query")]
 
 
-def client_of(url: str, **credentials: str) -> Any:
-    """A bedrock-runtime client of boto3 that tries once."""
-    config = Config(retries={"total_max_attempts": 1}, read_timeout=20)
-    session = boto3.Session(region_name="us-east-1")
-    return session.client("bedrock-runtime", endpoint_url=url, config=config, **credentials)
-
-
-def _end_tls(request: Any, **_: object) -> None:
-    """Stand in for what ends TLS before the server: boto3 sends a bearer token to https addresses only."""
-    request.url = request.url.replace("https://", "http://", 1)
-
-
-@pytest.fixture(scope="module")
-def _clients(_world: World) -> Iterator[Callable[[str], Any]]:
-    made: dict[str, Any] = {}
-
-    def client(policy: str) -> Any:
-        if policy not in made:
-            made[policy] = client_of(_world.url.replace("http://", "https://", 1))
-            made[policy].meta.events.register("before-send.bedrock-runtime", _end_tls)
-        return made[policy]
-
-    yield client
-    for one in made.values():
-        one.close()
-
-
 @pytest.fixture
-def clients(world: World, _clients: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
-    """A boto3 client for each policy, with the tenant's key where boto3 looks for Bedrock's bearer token."""
-
-    def client(policy: str) -> Any:
-        monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", f"key-{policy}")
-        return _clients(policy)
-
-    return client
+def clients(bedrock: Callable[..., Any]) -> Callable[[str], Any]:
+    """A boto3 client for each policy."""
+    return bedrock
 
 
 @pytest.fixture
@@ -167,12 +137,25 @@ def test_without_a_query_only_grounding_is_judged(apply: Callable[..., Any]):
     assert "x-groundwarden-relevance" not in reply["ResponseMetadata"]["HTTPHeaders"]
 
 
+IMAGE = {"image": {"format": "png", "source": {"bytes": b"png"}}}
+
+
+@pytest.mark.parametrize(("policy", "action"), [("default", "GUARDRAIL_INTERVENED"), ("images-pass", "NONE")])
+@pytest.mark.parametrize("answer", [[], [text(GOOD)]])
+def test_pictures_cannot_be_judged(apply: Callable[..., Any], answer: list, policy: str, action: str):
+    """Under on_uninspected.images a picture in an answer blocks or passes; it is counted, and not as guarded."""
+    reply = apply([*CONTEXT, *answer, IMAGE, IMAGE], policy)
+    assert (reply["action"], reply["guardrailCoverage"]["images"]) == (action, {"guarded": 0, "total": 2})
+    assert apply([*CONTEXT, IMAGE], source="INPUT")["action"] == "NONE"
+
+
 @pytest.mark.parametrize(("policy", "action"), [("default", "NONE"), ("missing", "GUARDRAIL_INTERVENED")])
 @pytest.mark.parametrize("sources", [[], [text(" ", "grounding_source")]])
 def test_a_missing_context(apply: Callable[..., Any], policy: str, action: str, sources: list):
     """Without a source, or with white ones, the policy's on_missing_context decides."""
     reply = apply([*sources, text(GOOD)], policy)
-    assert (reply["action"], filters_of(reply)) == (action, {})
+    assert reply["action"] == action
+    assert filters_of(reply) == ({} if action == "NONE" else {"GROUNDING": UNSHOWN})
     outcome = reply["ResponseMetadata"]["HTTPHeaders"]["x-groundwarden-outcome"]
     assert outcome == ("unchecked" if action == "NONE" else "blocked")
 
@@ -276,6 +259,7 @@ def test_a_failing_scorer(world: World, apply: Callable[..., Any], policy: str, 
     world.scorer.mood = "failing"
     reply = apply([*CONTEXT, text(GOOD)], policy)
     assert (reply["action"], reply["ResponseMetadata"]["HTTPHeaders"]["x-groundwarden-outcome"]) == (action, outcome)
+    assert filters_of(reply) == ({} if action == "NONE" else {"GROUNDING": UNSHOWN})
     assert SECRET not in repr(reply)
 
 
@@ -320,13 +304,16 @@ OK: dict[str, Any] = {"source": "OUTPUT", "content": [text(GOOD)]}
         ({**OK, "content": []}, "content"),
         ({**OK, "content": text(SECRET)}, "content"),
         ({**OK, "content": [text(GOOD), SECRET]}, "content[1]"),
-        ({**OK, "content": [{}]}, "content[0].text.text"),
-        ({**OK, "content": [{"text": SECRET}]}, "content[0].text.text"),
+        ({**OK, "odd": 1}, "odd"),
+        ({**OK, "content": [{}]}, "content[0] must hold exactly one of text, image"),
+        ({**OK, "content": [{"text": SECRET}]}, "content[0].text must be an object"),
+        ({**OK, "content": [{"text": {"text": SECRET, "odd": 1}}]}, "content[0].text.odd"),
         ({**OK, "content": [text(None)]}, "content[0].text.text"),
         ({**OK, "content": [text(SECRET, "source")]}, "content[0].text.qualifiers"),
         ({**OK, "content": [{"text": {"text": SECRET, "qualifiers": "query"}}]}, "content[0].text.qualifiers"),
         ({**OK, "content": [{"text": {"text": SECRET, "qualifiers": [["query"]]}}]}, "content[0].text.qualifiers"),
-        ({**OK, "content": [{"image": {"format": "png", "source": {"bytes": "AA=="}}}]}, "content[0].image"),
+        ({**OK, "content": [{"image": {"format": "gif", "source": {"bytes": "AA=="}}}]}, "content[0].image.format"),
+        ({**OK, "content": [{"image": {"format": "png", "source": {"bytes": "?"}}}]}, "content[0].image.source.bytes"),
     ],
 )
 def test_bad_content_is_a_validation_error(world: World, body: Any, named: str):

@@ -89,7 +89,7 @@ RAW = {
 @pytest.mark.parametrize("raw", RAW.values(), ids=RAW)
 def test_a_pass_replays_the_upstreams_bytes(world: World, raw: bytes):
     """A passed stream has exactly the bytes that the upstream sent."""
-    reply = _asked(world, Reply(headers=SSE, body=raw))
+    reply = _asked(world, Reply(headers=SSE, body=raw), "buffered")
     assert (reply.status_code, reply.headers[OUTCOME], reply.content) == (200, "passed", raw)
     assert reply.headers["content-type"].startswith("text/event-stream")
     assert world.asked.json["stream"] is True
@@ -145,7 +145,7 @@ def test_an_unchecked_stream_is_replayed(world: World):
 
 def test_headers_hold_the_scores(world: World):
     """The verdict is known before the stream begins, so its headers tell it."""
-    reply = _asked(world, streams(*spells(f"{GOOD} {ASIDE}")))
+    reply = _asked(world, streams(*spells(f"{GOOD} {ASIDE}")), "buffered")
     assert reply.headers["x-groundwarden-grounding"] == "0.9124"
     assert reply.headers["x-groundwarden-relevance"] == "0.8123"
 
@@ -223,7 +223,7 @@ def test_one_of_several_choices_is_blocked(world: World):
     mixed = [one for pair in zip(kept, gone, strict=False) for one in pair]
     rest = [*kept[len(mixed) // 2 :], *gone[len(mixed) // 2 :]]
     both = chunk(delta(SECRET), delta(" Tokyo is the capital of Japan.", index=1))
-    reply = _asked(world, streams(*mixed, both, *rest, chunk(usage=USAGE)), n=2)
+    reply = _asked(world, streams(*mixed, both, *rest, chunk(usage=USAGE)), "buffered", n=2)
     chunks = [ChatCompletionChunk.model_validate(one) for one in _is_whole(reply.content)]
     assert _said(chunks) == (BLOCKED, ["content_filter"])
     assert _said(chunks, 1)[1] == ["stop"]

@@ -1,0 +1,417 @@
+"""The fields of a chat answer, declared: which hold what the user reads, which must not leave, which say nothing.
+
+Whole answers and streams share this file: the deltas of a stream are first joined into the message they spell, and
+both ``message`` and ``delta`` are cleaned by the same rules. A field declared nowhere that holds text, in the message,
+the choice or around the choices, falls to the policy's ``on_uninspected.default``; unknown metadata (numbers, short
+tokens) passes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from proxy.grounding.errors import UpstreamError
+from proxy.guard.answer import AnswerPart, Carried
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from proxy.policy.model import Policy
+
+JsonObject = dict[str, Any]
+
+CALLS = frozenset({"tool_calls", "function_call"})
+_SPECIFIC = "provider_specific_fields"
+REASONING = frozenset({_SPECIFIC, "reasoning", "reasoning_content", "reasoning_details", "reasoning_text", "thinking",
+                       "thinking_blocks", "reasoning_summary"})  # fmt: skip
+IMAGES = frozenset({"images", "image", "audio", "video"})
+# Judged or ruled on elsewhere, or reviewed: annotations, citations and search results name what a provider looked up,
+# and leave with the answer they belong to. Everything else is looked at, whatever its name.
+_MESSAGE = frozenset({"content", "annotations", "extra_content"}) | CALLS | REASONING | IMAGES
+_CHOICE = frozenset({"logprobs"})
+_ANSWER = frozenset({"id", "model", "choices", "provider", "obfuscation", "p", "citations", "search_results"})
+_KEPT = _MESSAGE | {"role", "refusal"}  # in a stream any string may be a piece of text: these are known to be none
+_FRAME = frozenset({"index", "finish_reason"})
+_SPOKEN = frozenset({"content", "refusal"})
+_THOUGHTS = frozenset({"thinking", "reasoning", "redacted_thinking"})
+_TEXT_PARTS = frozenset({"text", "output_text"})
+_PART = frozenset({"type", "text", "annotations"})
+_TOKENS = frozenset({"content", "refusal"})
+_TOKEN_FIELDS = frozenset({"token", "logprob", "bytes", "top_logprobs"})
+_SPECIAL = re.compile(r"<\|[a-z0-9_]{1,30}\|>|</s>")
+_LONGEST_TOKEN = 64
+_FEWEST_WORDS = 4
+_WORD = re.compile(r"[^\W\d_]*[.,!?'-]?[^\W\d_]*[.,!?]?")
+
+
+def parts_of(answer: JsonObject) -> list[AnswerPart]:
+    """Each choice of a whole answer, for the guard. Raises ``UpstreamError`` for an answer that holds none."""
+    odd = _misnamed(answer) or bool(_undeclared(answer, _ANSWER))
+    return _some(
+        [
+            _part(index_of(choice, at), _without(choice, "message"), object_in(choice, "message"), odd=odd)
+            for at, choice in choices_of(answer)
+        ]
+    )
+
+
+class Spelled:
+    """A stream's chunks joined, one by one, into the choices that they spell."""
+
+    def __init__(self) -> None:
+        self._around, self._odd = _Joined(), False
+        self._choices: dict[int, tuple[_Joined, _Joined]] = {}
+
+    def add(self, chunk: JsonObject) -> None:
+        """Join one more chunk. Raises ``UpstreamError`` for what is none."""
+        self._around.add(_without(chunk, *_ANSWER))
+        self._odd = self._odd or _misnamed(chunk)
+        for at, choice in choices_of(chunk):
+            whole, message = self._choices.setdefault(index_of(choice, at), (_Joined(), _Joined()))
+            whole.add(_without(choice, "delta"))
+            message.add(object_in(choice, "delta"))
+
+    def parts(self) -> list[AnswerPart]:
+        """Each choice, for the guard. Raises ``UpstreamError`` when there is none."""
+        odd = self._odd or bool(_undeclared(self._around.fields(), _ANSWER))
+        return _some(
+            [
+                _part(index, whole.fields(), message.fields(), odd=odd)
+                for index, (whole, message) in sorted(self._choices.items())
+            ]
+        )
+
+
+class Watch:
+    """Says of each chunk of a stream whether it can be judged by its text alone, or must wait for the whole.
+
+    Around the text there may be unknown fields. Those without a string say nothing, and so does a short string that
+    stays the same from chunk to chunk (a fingerprint, a tier); one that changes may be spelling something.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._rules = policy.on_uninspected
+        self._blocking = policy.blocking
+        self._seen: dict[str, set[str]] = {}
+
+    def holds(self, chunk: JsonObject, choice: JsonObject) -> bool:
+        """Whether ``choice``, of ``chunk``, must wait."""
+        delta = object_in(choice, "delta")
+        content = _without_thoughts(delta.get("content"))
+        kinds = ((self._rules.tool_calls, CALLS), (self._rules.images, IMAGES))
+        whole = bool(delta.get("refusal")) or not isinstance(content, str | None)
+        whole = whole or any(
+            (rule == "block" or self._blocking) and any(delta.get(name) for name in names) for rule, names in kinds
+        )
+        reasons = bool(_reasoning(delta, _has_string)) or content is not delta.get("content")
+        if whole or (reasons and self._rules.reasoning == "block"):
+            return True
+        return (
+            self.holds_around(chunk)
+            or self._unknown("choice", choice, _CHOICE | {"finish_reason", "delta"})
+            or self._unknown("delta", delta, _MESSAGE | {"refusal"})
+        )
+
+    def holds_around(self, chunk: JsonObject) -> bool:
+        """Whether what stands around the choices of ``chunk`` must wait."""
+        return self._rules.default == "block" and (_misnamed(chunk) or self._unknown("chunk", chunk, _ANSWER))
+
+    def _unknown(self, where: str, fields: JsonObject, declared: frozenset[str]) -> bool:
+        if self._rules.default != "block":
+            return False
+        unknown = {name: value for name, value in fields.items() if name not in declared}
+        return any(
+            holds_text(name) or holds_text(value) or self._changes(f"{where}.{name}", value)
+            for name, value in unknown.items()
+        )
+
+    def _changes(self, name: str, value: Any) -> bool:
+        strings = set(_strings(value))
+        seen = self._seen.setdefault(name, set())
+        if not seen:
+            seen |= strings
+        return not strings <= seen
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str) and value:
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _strings(item)
+
+
+def finishes(chunk: JsonObject) -> bool:
+    """Whether a chunk ends a choice. A stream that has neither this nor ``[DONE]`` broke off, however it closed."""
+    return any(choice.get("finish_reason") for _, choice in choices_of(chunk))
+
+
+def _misnamed(body: JsonObject) -> bool:
+    """Whether the id of a reply or chunk, or its model, is no name. An id may be long, but not a sentence."""
+    identity, model = str(body.get("id") or ""), body.get("model")
+    return not isinstance(model, str | None) or not identity.isascii() or len(identity.split()) > 1
+
+
+def clean(body: JsonObject, policy: Policy, *, holder: str) -> JsonObject:
+    """A reply or chunk less what the policy strips; the same object when there is nothing to strip.
+
+    ``holder`` is where its choices hold what is said: ``message`` or ``delta``. A chunk's piece of a text need not
+    look like one, so where unknown text is stripped, a chunk loses every unknown field with a string in it.
+    """
+    holds = _holds_string if holder == "delta" else holds_text
+    strip = _Strip(policy, holds)
+    choices = body.get("choices")
+    if isinstance(choices, list):
+        cleaned = [_clean_choice(choice, strip, holder) if isinstance(choice, dict) else choice for choice in choices]
+        if any(new is not old for new, old in zip(cleaned, choices, strict=True)):
+            body = {**body, "choices": cleaned}
+    return _less(body, strip.undeclared(body, _ANSWER | {"object", "model"}))
+
+
+def _some(parts: list[AnswerPart]) -> list[AnswerPart]:
+    if not parts:
+        raise _malformed()
+    return parts
+
+
+def _malformed() -> UpstreamError:
+    """What is not shaped like an answer cannot be inspected, and is not released."""
+    return UpstreamError("The model's reply is not a chat completion.")
+
+
+def choices_of(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:
+    """The choices of a reply or chunk, with their places. Raises ``UpstreamError`` where they are none."""
+    choices = body.get("choices") or []
+    if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
+        raise _malformed()
+    return enumerate(choices)
+
+
+def index_of(choice: JsonObject, at: int) -> int:
+    """The number of the choice that stands at ``at``: its own where that is a number."""
+    index = choice.get("index")
+    return index if isinstance(index, int) else at
+
+
+def object_in(choice: JsonObject, name: str) -> JsonObject:
+    """A field that holds an object, {} where it holds nothing. Raises ``UpstreamError`` where it holds else."""
+    value = choice.get(name) or {}
+    if not isinstance(value, dict):
+        raise _malformed()
+    return value
+
+
+def _without(fields: JsonObject, *names: str) -> JsonObject:
+    return {name: value for name, value in fields.items() if name not in names}
+
+
+class _Joined:
+    """Deltas joined: text and lists are appended in the order they came, objects joined by their keys.
+
+    Only what is spoken is spelt exactly; elsewhere the items of a list are joined too, and of texts (an id in every
+    chunk, say) each piece counts once: enough to see whether there is any text.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: dict[str, list[Any]] = {}
+
+    def add(self, delta: JsonObject) -> None:
+        for name, value in delta.items():
+            pieces = self._pieces.setdefault(name, [])  # without a value too: the name itself may be text
+            if value:
+                pieces.append(value)
+
+    def fields(self) -> JsonObject:
+        return {name: _appended(pieces, spoken=name in _SPOKEN) for name, pieces in self._pieces.items()}
+
+
+def _appended(pieces: list[Any], *, spoken: bool) -> Any:
+    if all(isinstance(piece, str) for piece in pieces):
+        return "".join(pieces) if spoken else _as_text(set(pieces))
+    if all(isinstance(piece, list) for piece in pieces):
+        items = [item for piece in pieces for item in piece]
+        return items if spoken or len(items) == 1 else [_appended(items, spoken=False)]
+    if all(isinstance(piece, dict) for piece in pieces):
+        joined = _Joined()
+        for piece in pieces:
+            joined.add(piece)
+        return joined.fields()
+    return pieces[0] if len(pieces) == 1 else pieces
+
+
+def _as_text(pieces: set[str]) -> str:
+    """Pieces that read like words, one after the other; of fingerprints, times and other signs only the longest."""
+    words = len(pieces) >= _FEWEST_WORDS and all(map(_WORD.fullmatch, pieces))
+    # " is": the space belongs to a text
+    words = words or any(piece != piece.strip() or holds_text(piece) for piece in pieces)
+    return " ".join(sorted(pieces)) + " ." if words else max(pieces, key=len, default="")
+
+
+def _part(index: int, choice: JsonObject, message: JsonObject, *, odd: bool) -> AnswerPart:
+    """One choice. ``choice`` is without what holds its message; ``odd``: there is unknown text around the choices."""
+    carries: set[Carried] = set()
+    text, others, odd_part = _content(_without_thoughts(message.get("content")))
+    calls = [message[name] for name in CALLS if message.get(name)]
+    refusal = message.get("refusal")
+    spoken = _MESSAGE | {"refusal"} if isinstance(refusal, str) else _MESSAGE
+    if others or any(message.get(name) for name in IMAGES):
+        carries.add("images")
+    if calls:
+        carries.add("tool_calls")
+    if _reasoning(message) or _without_thoughts(message.get("content")) is not message.get("content"):
+        carries.add("reasoning")
+    odd = odd or odd_part or any(isinstance(call, str) for call in calls)
+    if odd or _undeclared(message, spoken) or _undeclared(choice, _CHOICE):
+        carries.add("default")
+    return AnswerPart(
+        index=index, text=text, refusal=refusal if isinstance(refusal, str) else "", carries=frozenset(carries)
+    )
+
+
+def _content(content: Any) -> tuple[str, bool, bool]:
+    """The text of a message's content, whether it holds anything else, and whether a text part says more beside."""
+    if content is None or isinstance(content, str):
+        return content or "", False, False
+    if not isinstance(content, list):
+        return "", True, False
+    texts = [part for part in content if _is_text(part)]
+    beside = any(_undeclared(part, _PART) for part in texts)
+    return "".join(part["text"] for part in texts), len(texts) < len(content), beside
+
+
+def _without_thoughts(content: Any) -> Any:
+    """Content without the parts that some providers think in; the same object when there are none."""
+    if not isinstance(content, list):
+        return content
+    kept = [part for part in content if not (isinstance(part, dict) and part.get("type") in _THOUGHTS)]
+    return content if len(kept) == len(content) else kept
+
+
+def holds_text(value: Any) -> bool:
+    """Whether anything inside reads like text rather than an identifier or a number."""
+    if isinstance(value, str):
+        value = value.strip()
+        return len(value) > _LONGEST_TOKEN or not value.isascii() or any(character.isspace() for character in value)
+    if isinstance(value, list) and sum(isinstance(item, str) for item in value) > 1:
+        return True  # several strings make a sentence, whatever each is
+    return any(holds_text(item) for item in _inside(value))
+
+
+def _reasoning(message: JsonObject, holds: Callable[[Any], bool] = holds_text) -> set[str]:
+    """Names of the fields that hold reasoning; LiteLLM's ``provider_specific_fields`` may, or may say nothing."""
+    held = {name for name in REASONING if message.get(name)}
+    return held if holds(message.get(_SPECIFIC)) else held - {_SPECIFIC}
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") in _TEXT_PARTS and isinstance(part.get("text"), str)
+
+
+def _has_string(value: Any) -> bool:
+    """Whether there is a string among the values, which in a delta may be a piece of a thought."""
+    return any(_strings(value))
+
+
+def _holds_string(value: Any) -> bool:
+    return isinstance(value, str) or any(_holds_string(item) for item in _inside(value))
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return (*value, *value.values())
+    return value if isinstance(value, list) else ()
+
+
+def _undeclared(fields: JsonObject, declared: frozenset[str], holds: Callable[[Any], bool] = holds_text) -> set[str]:
+    """Names of the fields that nobody declared and that hold text."""
+    return {name for name, value in fields.items() if name not in declared and (holds(value) or holds_text(name))}
+
+
+@dataclass(frozen=True, slots=True)
+class _Strip:
+    """Which fields a policy strips. ``holds`` says of a value whether it may be text."""
+
+    policy: Policy
+    holds: Callable[[Any], bool]
+
+    def undeclared(self, fields: JsonObject, declared: frozenset[str]) -> set[str]:
+        strips = self.policy.on_uninspected.default == "strip"
+        return _undeclared(fields, declared, self.holds) if strips else set()
+
+    def thoughts(self, content: Any) -> Any:
+        return _without_thoughts(content) if self.policy.on_uninspected.reasoning == "strip" else content
+
+    def reasoning(self, fields: JsonObject) -> set[str]:
+        strips = self.policy.on_uninspected.reasoning == "strip"
+        return _reasoning(fields, holds_text if self.holds is holds_text else _has_string) if strips else set()
+
+
+def _less(fields: JsonObject, gone: set[str]) -> JsonObject:
+    return _without(fields, *gone) if gone else fields
+
+
+def _clean_choice(choice: JsonObject, strip: _Strip, holder: str) -> JsonObject:
+    result = choice
+    for name in ("message", "delta"):
+        said = choice.get(name)
+        if not isinstance(said, dict):
+            continue
+        thoughts = strip.reasoning(said)
+        if (content := strip.thoughts(said.get("content"))) is not said.get("content"):
+            said = {**said, "content": content}
+            result = {**result, name: said}
+        if gone := thoughts | strip.undeclared(said, _KEPT):
+            result = {**result, name: _less(said, gone)}
+        if thoughts:  # their tokens are among the log-probabilities
+            result = {**_less(result, {"token_ids"}), "logprobs": None}
+    result = _less(result, strip.undeclared(choice, _CHOICE | _FRAME | {holder}))
+    logprobs = result.get("logprobs")
+    released = _released_logprobs(logprobs, object_in(choice, holder))
+    return result if released is logprobs else {**result, "logprobs": released}
+
+
+def _released_logprobs(logprobs: Any, said: JsonObject) -> JsonObject | None:
+    """Log-probabilities of what is released: None when their tokens spell anything else than what is said here.
+
+    ``top_logprobs`` go: the tokens not chosen are text that nobody judged.
+    """
+    if not isinstance(logprobs, dict) or not _TOKENS.issuperset(logprobs):
+        return None
+    for name, tokens in logprobs.items():
+        if tokens and not _spells(tokens, said.get(name)):
+            return None
+    return _without_alternatives(logprobs)
+
+
+def _spells(tokens: Any, text: Any) -> bool:
+    """Whether tokens are those of ``text``; a last special token, as some servers send, may follow."""
+    if not isinstance(tokens, list) or not all(isinstance(token, dict) for token in tokens):
+        return False
+    if not all(_is_token(token) for token in tokens):
+        return False
+    if tokens and _SPECIAL.fullmatch(tokens[-1]["token"]):
+        tokens = tokens[:-1]
+    # Bytes where there are any: a character may be spread over several tokens.
+    pieces = [bytes(one["bytes"]) if one.get("bytes") else one["token"].encode("utf-8", "replace") for one in tokens]
+    return b"".join(pieces).strip() == str(text or "").encode("utf-8", "replace").strip()
+
+
+def _is_token(token: JsonObject) -> bool:
+    """Whether a token's fields are what they are called, and its bytes spell it (or a part of a character)."""
+    spelling, value, raw = token.get("token"), token.get("logprob"), token.get("bytes")
+    if not _TOKEN_FIELDS.issuperset(token) or not isinstance(spelling, str) or not isinstance(value, int | float):
+        return False
+    if not raw:
+        return True
+    whole = isinstance(raw, list) and all(isinstance(one, int) and 0 <= one < 256 for one in raw)  # noqa: PLR2004
+    return whole and ("\ufffd" in spelling or bytes(raw).decode("utf-8", "replace") == spelling)
+
+
+def _without_alternatives(logprobs: JsonObject) -> JsonObject:
+    if not any(token.get("top_logprobs") for tokens in logprobs.values() for token in tokens or ()):
+        return logprobs
+    return {
+        name: tokens and [{**token, "top_logprobs": []} if token.get("top_logprobs") else token for token in tokens]
+        for name, tokens in logprobs.items()
+    }
