@@ -303,8 +303,8 @@ class EventStream(Response):
     """Server-sent events, each sent as it comes; comments between them so that nobody takes the line for dead.
 
     ``first`` are the events that are there already. When the client leaves, ``events`` are closed; so they are at the
-    end. An error in mid-stream becomes the event that ``render_error`` makes of it. ``finished`` is called once, with the
-    error if there was one: before the caller sees the end, so that whoever has seen it finds it counted. ``keep_alive``
+    end. An error in mid-stream becomes the event that ``render_error`` makes of it. ``finished`` is called once, with
+    the error if there was one, before the caller sees the end: whoever has seen it finds it counted. ``keep_alive``
     is what a dialect without comments sends in their stead.
     """
 
