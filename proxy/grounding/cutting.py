@@ -137,18 +137,21 @@ class Segmenter:
         text = self._buffer[self._begin : self._begin + MAX_CLAIM_CHARS + LOOKAHEAD]
         whole = final and self._begin + len(text) == len(self._buffer)
         known = len(text) if whole else len(text) - LOOKAHEAD
-        end = self._first_boundary(text, min(_LEAST_REACH, known))
+        end = self._first_boundary(text, _LEAST_REACH, known)
         if end is not None:
             return end
         limit = reach(text)
-        end = self._first_boundary(text, min(limit, known))
+        end = self._first_boundary(text, limit, known)
         if end is not None:
             return end
         too_long = len(text) >= limit + LOOKAHEAD or (whole and len(text) > limit)
         return _soft_break(text, limit) if too_long else None
 
-    def _first_boundary(self, text: str, decided: int) -> int | None:
-        for found in _CANDIDATE.finditer(text, self._scanned, max(self._scanned, decided)):
+    def _first_boundary(self, text: str, limit: int, known: int) -> int | None:
+        """The first boundary before ``limit``, if what decides it is there: for marks before ``known`` it is."""
+        for found in _CANDIDATE.finditer(text, self._scanned, max(self._scanned, min(limit, len(text)))):
+            if found.start() >= known and not _is_decided(text, found.start()):
+                return None
             end = self._boundary_after(text, found.start())
             if end is not None:
                 return end
@@ -242,6 +245,18 @@ def _sentence_boundary(text: str, at: int) -> int | None:
     if text[at] == "." and (_in_dotted(before, after) or not _full_stop_ends(before, rest)):
         return None  # "e.g. this"
     return at + 1 + tail
+
+
+def _is_decided(text: str, at: int) -> bool:
+    """Whether the mark at ``at`` needs no more text: it stands before space and the first character of what follows.
+
+    So a stream need not wait for ``LOOKAHEAD`` characters after most sentences.
+    """
+    if text[at] in _FULL_STOPS_WITHOUT_SPACE or text[at] == "\n" or not text[at + 1 : at + 2].isspace():
+        return False
+    if text[at] == "." and _LAST_PART.search(text[max(0, at - _LONGEST_DOTTED) : at].rstrip(" ")):
+        return False
+    return bool(INVISIBLE.sub(" ", text[at + 1 :]).strip())
 
 
 def _ends_without_capital(before: str, at: int) -> bool:
