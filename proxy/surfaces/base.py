@@ -96,6 +96,11 @@ class Ledger:
     answer_chars: int = 0
     first_token: float | None = None
 
+    def note_text(self) -> None:
+        """Text leaves: the first time is when the stream's first token came."""
+        if self.first_token is None:
+            self.first_token = self.meter.total()
+
     def headers(self) -> dict[str, str]:
         """The reply's own headers (INTERFACES, "What comes back"): the request id always, the rest once judged."""
         headers = {"x-request-id": self.request_id}

@@ -276,6 +276,7 @@ class _Live:
         with self._call.ledger.meter.stage("upstream"):
             async with aclosing(self._reading.pieces()) as pieces:
                 async for piece in pieces:
+                    self._call.ledger.note_text()
                     if written := self._framed(self._say(piece.item, piece.text)):
                         yield written
         parts = self._reading.parts()
@@ -292,6 +293,7 @@ class _Live:
 
     def _written(self, step: Released[JsonObject] | Refused | Finished) -> bytes:
         if isinstance(step, Released):
+            self._call.ledger.note_text()
             item = clean(step.piece.item, self._asked.policy, holder="delta")
             text = step.piece.text[step.start : step.end]
             return self._framed(self._say(item, text, first=step.start == 0))

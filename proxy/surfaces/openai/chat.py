@@ -10,10 +10,10 @@ from proxy.grounding.errors import CallerError, no_such_model
 from proxy.guard.assess import enforce_limits, without_scoring
 from proxy.guard.exchange import exchange
 from proxy.guard.trace import trace_of
+from proxy.surfaces.answers import clean, parts_of
 from proxy.surfaces.base import START_SECONDS, Call, EventStream, Paced, Services, json_response, parse_object
+from proxy.surfaces.context import read_context
 from proxy.surfaces.openai import render
-from proxy.surfaces.openai.choices import clean, parts_of
-from proxy.surfaces.openai.context import read_context
 from proxy.surfaces.openai.live import BlockedEarly, LiveReply
 from proxy.surfaces.openai.request import ChatRequest
 from proxy.upstream.steering import STEERING_FIELDS

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from proxy.grounding.errors import GroundwardenError, UpstreamError
 from proxy.guard.stream import Finished, Following, Piece, Refused, Released
 from proxy.guard.trace import trace_of
+from proxy.surfaces.answers import Spelled, Watch, choices_of, clean, finishes, index_of, object_in
 from proxy.surfaces.openai import render
-from proxy.surfaces.openai.choices import Spelled, Watch, choices_of, clean, finishes, index_of, object_in
 from proxy.upstream.base import BROKE_OFF, Chunk
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class LiveReply:
         with self._ledger.meter.stage("upstream"):
             async with aclosing(self._reading.pieces()) as pieces:
                 async for piece in pieces:
-                    self._note_text()
+                    self._ledger.note_text()
                     yield render.released(piece.item, lambda body: body)
         parts = tuple(self._reading.parts())
         self._ledger.answer_chars = sum(len(part.text) for part in parts)
@@ -138,7 +138,7 @@ class LiveReply:
 
     def _event(self, step: Released[Chunk] | Refused | Finished) -> bytes:
         if isinstance(step, Released):
-            self._note_text()
+            self._ledger.note_text()
             return self._released(step)
         if isinstance(step, Refused):
             return self._refuse(step)
@@ -149,10 +149,6 @@ class LiveReply:
             raise BlockedEarly(self._trace(step.parts, step.verdicts))
         unsaid = b"".join(map(self._say, self._unsaid))  # the reply began while the upstream was being closed
         return unsaid + self._end(step.parts, step.verdicts, cut=step.cut)
-
-    def _note_text(self) -> None:
-        if self._ledger.first_token is None:
-            self._ledger.first_token = self._ledger.meter.total()
 
     def _released(self, step: Released[Chunk]) -> bytes:
         chunk = step.piece.item

@@ -15,8 +15,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from proxy.grounding.errors import GroundwardenError, UpstreamError
+from proxy.surfaces.answers import index_of
 from proxy.surfaces.base import retry_headers
-from proxy.surfaces.openai.choices import index_of
 from proxy.upstream.base import to_json
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from surfaces.support import tag
 from proxy.grounding.errors import CallerError
 from proxy.grounding.types import Source
 from proxy.policy.model import Policy
-from proxy.surfaces.openai.context import read_context
+from proxy.surfaces.context import read_context
 
 CONFIG = "amazon-bedrock-guardrailConfig"
 DECLARED = {CONFIG: {"tagSuffix": "sfx"}}
