@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from proxy.guard.assess import Assessor, without_scoring
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
     from proxy.grounding.types import GroundingContext, Verdict
     from proxy.guard.answer import AnswerPart
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from proxy.policy.model import Policy
 
 _Reply = TypeVar("_Reply")
+_Piece = TypeVar("_Piece")
 
 
 @dataclass(slots=True)
@@ -96,6 +97,18 @@ async def exchange(
 async def _ask(ask: Callable[[], Awaitable[_Reply]], meter: Meter) -> _Reply:
     with meter.stage("upstream"):
         return await ask()
+
+
+async def timed(pieces: AsyncGenerator[_Piece, None], meter: Meter) -> AsyncGenerator[_Piece, None]:
+    """``pieces`` of the upstream, whose time is what is spent waiting for each. Close it: that closes them."""
+    async with aclosing(pieces):
+        while True:
+            with meter.stage("upstream"):
+                try:
+                    piece = await anext(pieces)
+                except StopAsyncIteration:
+                    return
+            yield piece
 
 
 async def assess(

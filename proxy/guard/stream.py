@@ -3,7 +3,7 @@
 A surface says what the model sends as ``Piece``s and renders what may leave; nothing here knows a dialect. One task
 reads the model, others score claims, and one loop takes what comes from either, in turn, so that the gates need no
 locks. A piece is released as it came once its gate (``grounding/gate.py``) lets its text leave; what a gate cannot
-judge piece by piece (``Piece.hold``) waits, with everything after it, for the verdict on the whole choice.
+judge piece by piece (``Piece.hold``) waits, with all of its choice that has not left yet, for the verdict on the whole.
 
 Memory: what is held, plus the text of the answer. The model is not read on while ``PIECES_AHEAD`` pieces wait for the
 caller to take what may leave, or while ``CLAIMS_AHEAD`` claims wait for the scorer.
@@ -23,7 +23,7 @@ from proxy.grounding.errors import ScoringError
 from proxy.grounding.gate import Gate
 from proxy.guard.answer import AnswerPart
 from proxy.guard.assess import UNINSPECTED, carried, opens_json, settled_by_shape, terms_of, too_long
-from proxy.guard.exchange import preparing
+from proxy.guard.exchange import preparing, timed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
@@ -246,12 +246,11 @@ class Following(Generic[_Item]):
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _read(self) -> None:
-        async with aclosing(self._pieces):
-            with self._meter.stage("upstream"):
-                async for piece in self._pieces:
-                    self._events.put_nowait(piece)
-                    await self._room.acquire()
-                    await self._scorer_keeps_up.wait()
+        async with aclosing(timed(self._pieces, self._meter)) as pieces:
+            async for piece in pieces:
+                self._events.put_nowait(piece)
+                await self._room.acquire()
+                await self._scorer_keeps_up.wait()
         self._events.put_nowait(_Ended(tuple(self._parts_of())))
 
     async def _take(self, event: object) -> None:
@@ -267,6 +266,7 @@ class Following(Generic[_Item]):
                     choice.gate.settle(result)
                     choice.verdict = choice.gate.verdict
             case _Judged(choice, verdict):
+                self._note_unscored(-1)
                 choice.verdict = verdict
             case _Ended(parts):
                 self._end(parts)
@@ -339,6 +339,7 @@ class Following(Generic[_Item]):
             other = choice.held or settled_by_shape(part, self._policy) is not None or carried(part)
             if choice.gate is None or choice.judging is None or other or part.text != "".join(choice.text):
                 choice.held = True
+                self._note_unscored(1)
                 self._start(partial(self._judge, choice, part))
                 continue
             choice.judging.closed()
@@ -347,8 +348,7 @@ class Following(Generic[_Item]):
 
     async def _judge(self, choice: _Choice[_Item], part: AnswerPart) -> None:
         """Judge a choice whole."""
-        with self._meter.stage("scoring"):
-            verdict = await self._assessor.judge(part, self._preparing, self._policy)
+        verdict = await self._assessor.judge(part, self._preparing, self._policy)
         self._events.put_nowait(_Judged(choice, verdict))
 
     # --- what goes out ----------------------------------------------------------------------------------------------

@@ -63,6 +63,12 @@ class Spelled:
     def __init__(self) -> None:
         self._around, self._odd = _Joined(), False
         self._choices: dict[int, tuple[_Joined, _Joined]] = {}
+        self._ended: set[int] = set()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every choice has said why it ended. A stream without this or ``[DONE]`` broke off."""
+        return bool(self._choices) and self._choices.keys() <= self._ended
 
     def add(self, chunk: JsonObject) -> None:
         """Join one more chunk. Raises ``UpstreamError`` for what is none."""
@@ -72,6 +78,8 @@ class Spelled:
             whole, message = self._choices.setdefault(index_of(choice, at), (_Joined(), _Joined()))
             whole.add(_without(choice, "delta"))
             message.add(object_in(choice, "delta"))
+            if choice.get("finish_reason"):
+                self._ended.add(index_of(choice, at))
 
     def parts(self) -> list[AnswerPart]:
         """Each choice, for the guard. Raises ``UpstreamError`` when there is none."""
@@ -142,11 +150,6 @@ def _strings(value: Any) -> Iterator[str]:
         yield from _strings(item)
 
 
-def finishes(chunk: JsonObject) -> bool:
-    """Whether a chunk ends a choice. A stream that has neither this nor ``[DONE]`` broke off, however it closed."""
-    return any(choice.get("finish_reason") for _, choice in choices_of(chunk))
-
-
 def _misnamed(body: JsonObject) -> bool:
     """Whether the id of a reply or chunk, or its model, is no name. An id may be long, but not a sentence."""
     identity, model = str(body.get("id") or ""), body.get("model")
@@ -167,6 +170,16 @@ def clean(body: JsonObject, policy: Policy, *, holder: str) -> JsonObject:
         if any(new is not old for new, old in zip(cleaned, choices, strict=True)):
             body = {**body, "choices": cleaned}
     return _less(body, strip.undeclared(body, _ANSWER | {"object", "model"}))
+
+
+def prompt_text(body: JsonObject) -> str:
+    """The text of a request's messages, for counting its tokens; pictures and roles are none."""
+    texts: list[str] = []
+    for message in body.get("messages") or ():
+        content = message.get("content") if isinstance(message, dict) else None
+        parts = content if isinstance(content, list) else [{"text": content}]
+        texts += [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+    return "\n".join(texts)
 
 
 def _some(parts: list[AnswerPart]) -> list[AnswerPart]:

@@ -223,11 +223,11 @@ def endpoint(
                 response = json_response(*render_error(error))
             response.headers.update(ledger.headers())
             if surface is not None:
-                finished = partial(_record, services, ledger, response.status_code)
+                finished = partial(_record, services, ledger)
                 if isinstance(response, EventStream):
                     response.finished = finished  # the stream has only begun
                 else:
-                    finished(error)
+                    finished(response.status_code, error)
         return response
 
     return serve
@@ -305,12 +305,11 @@ class Paced:
 
 
 class EventStream(Response):
-    """Server-sent events, each sent as it comes; comments between them so that nobody takes the line for dead.
+    """Events, each sent as it comes; ``keep_alive`` between them so that nobody takes the line for dead.
 
     ``first`` are the events that are there already. When the client leaves, ``events`` are closed; so they are at the
     end. An error in mid-stream becomes the event that ``render_error`` makes of it. ``finished`` is called once, with
-    the error if there was one, before the caller sees the end: whoever has seen it finds it counted. ``keep_alive``
-    is what a dialect without comments sends in their stead.
+    the status and the error if there was one, before the caller sees the end: whoever has seen it finds it counted.
     """
 
     def __init__(
@@ -324,7 +323,7 @@ class EventStream(Response):
     ) -> None:
         super().__init__(headers=headers)
         del self.headers["content-length"]
-        self.finished: Callable[[GroundwardenError | None], None] = lambda _: None
+        self.finished: Callable[[int, GroundwardenError | None], None] = lambda *_: None
         self._first, self._events, self._render_error = first, events, render_error
         self._keep_alive = keep_alive
 
@@ -341,35 +340,38 @@ class EventStream(Response):
         finally:
             sending.cancel()
             leaving.cancel()
-            await asyncio.gather(sending, leaving, return_exceptions=True)
-            await self._events.close()
-            self._finish(None)
+            try:
+                await asyncio.gather(sending, leaving, return_exceptions=True)
+                await self._events.close()
+            finally:
+                self._finish(_CLIENT_CLOSED)
 
-    def _finish(self, error: GroundwardenError | None) -> None:
-        finished, self.finished = self.finished, lambda _: None
-        finished(error)
+    def _finish(self, status: int, error: GroundwardenError | None = None) -> None:
+        finished, self.finished = self.finished, lambda *_: None
+        finished(status, error)
 
     async def _send(self, send: Send) -> None:
         async def body(content: bytes, *, more: bool = True) -> None:
             await send({"type": "http.response.body", "body": content, "more_body": more})
 
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        error: GroundwardenError | None = None
         await body(self._first or self._keep_alive)
+        while not isinstance(event := await self._next(), GroundwardenError | None):
+            await body(event)
+        self._finish(self.status_code, event)
+        await body(b"" if event is None else self._render_error(event), more=False)
+
+    async def _next(self) -> bytes | GroundwardenError | None:
+        """The next event; what went wrong; None at the end."""
         try:
-            while True:
-                await body(await self._events.next(KEEP_ALIVE_SECONDS) or self._keep_alive)
+            return await self._events.next(KEEP_ALIVE_SECONDS) or self._keep_alive
         except StopAsyncIteration:
-            pass
+            return None
         except GroundwardenError as raised:
-            error = raised
-        except OSError:
-            raise
+            return raised
         except Exception:  # noqa: BLE001 - as in the frame
             _log.exception("unexpected error in a stream")
-            error = GroundwardenError(_INTERNAL)
-        self._finish(error)
-        await body(b"" if error is None else self._render_error(error), more=False)
+            return GroundwardenError(_INTERNAL)
 
 
 def json_response(status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> Response:

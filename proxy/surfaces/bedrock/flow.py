@@ -14,9 +14,9 @@ from starlette.responses import Response
 
 from proxy.grounding.errors import CallerError, GroundwardenError, UpstreamError
 from proxy.guard.assess import without_scoring
-from proxy.guard.exchange import exchange
+from proxy.guard.exchange import exchange, timed
 from proxy.guard.stream import Finished, Following, Piece, Refused, Released
-from proxy.surfaces.answers import Spelled, Watch, choices_of, clean, finishes, object_in, parts_of
+from proxy.surfaces.answers import Spelled, Watch, choices_of, clean, object_in, parts_of, prompt_text
 from proxy.surfaces.base import START_SECONDS, EventStream, Paced, json_response
 from proxy.surfaces.bedrock import errors, eventstream, guardrails
 from proxy.surfaces.bedrock.said import (
@@ -35,7 +35,7 @@ from proxy.surfaces.bedrock.said import (
 from proxy.upstream.base import BROKE_OFF, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Sequence
+    from collections.abc import AsyncGenerator, Sequence
 
     from proxy.grounding.types import Verdict
     from proxy.guard.answer import AnswerPart
@@ -190,15 +190,8 @@ def _told(call: Call, asked: Asked, verdicts: Sequence[Verdict], parts: Sequence
 
 def _counted(services: Services, asked: Asked, said: Sequence[str]) -> Usage:
     """Our own count, by the scorer's vocabulary: the upstream gave none, or was stopped before it could."""
-    prompt = services.assessor.count_tokens("\n".join(_strings(asked.body.get("messages"))))
+    prompt = services.assessor.count_tokens(prompt_text(asked.body))
     return Usage(prompt=prompt, completion=sum(services.assessor.count_tokens(text) for text in said))
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _strings(item)
 
 
 class _Reading:
@@ -217,13 +210,12 @@ class _Reading:
                     yield self._piece(first_choice(chunk.data))
 
     def parts(self) -> list[AnswerPart]:
-        if not self._complete:
+        if not (self._complete or self._spelled.complete):
             raise UpstreamError(BROKE_OFF)
         return self._spelled.parts()
 
     def _piece(self, data: JsonObject) -> Piece[JsonObject]:
         self._spelled.add(data)
-        self._complete = self._complete or finishes(data)
         self.usage = usage_of(data) or self.usage
         choices = [choice for _, choice in choices_of(data)]
         if not choices:
@@ -249,6 +241,7 @@ class _Live:
         self._reading, self._writer, self._frame = _Reading(asked), dialect.writer(), dialect.frame
         self._stop: Stop = "end"
         self._called = False
+        self._unsaid = False
         self.started = False
 
     async def events(self) -> AsyncGenerator[bytes, None]:
@@ -273,15 +266,15 @@ class _Live:
     async def unguarded(self, verdict: Verdict) -> AsyncGenerator[bytes, None]:
         """The events of a reply that nobody judges, as they come."""
         self._call.ledger.verdicts = (verdict,)
-        with self._call.ledger.meter.stage("upstream"):
-            async with aclosing(self._reading.pieces()) as pieces:
-                async for piece in pieces:
+        async with aclosing(timed(self._reading.pieces(), self._call.ledger.meter)) as pieces:
+            async for piece in pieces:
+                if piece.text:
                     self._call.ledger.note_text()
-                    if written := self._framed(self._say(piece.item, piece.text)):
-                        yield written
-        parts = self._reading.parts()
-        self._call.ledger.answer_chars = sum(len(part.text) for part in parts)
-        yield self._end((verdict,), parts)
+                if written := self._framed(self._say(piece.item, piece.text)):
+                    yield written
+        said = [part.text for part in self._reading.parts()]
+        self._call.ledger.answer_chars = sum(map(len, said))
+        yield self._end((verdict,), (), said)
 
     async def blocked_unasked(self, verdict: Verdict) -> AsyncGenerator[bytes, None]:
         """The events of a block that stands before the model is asked."""
@@ -289,20 +282,26 @@ class _Live:
         if self._asked.policy.on_block == "error":
             raise _BlockedEarly
         self._reading.usage = Usage()
-        yield self._refuse() + self._end((verdict,), ())
+        yield self._refuse() + self._end((verdict,), (), ())
 
     def _written(self, step: Released[JsonObject] | Refused | Finished) -> bytes:
         if isinstance(step, Released):
-            self._call.ledger.note_text()
+            if step.end > step.start:
+                self._call.ledger.note_text()
             item = clean(step.piece.item, self._asked.policy, holder="delta")
             text = step.piece.text[step.start : step.end]
             return self._framed(self._say(item, text, first=step.start == 0))
         if isinstance(step, Refused):
             if not self.started and self._asked.policy.on_block == "error":
-                raise _BlockedEarly
+                self._unsaid = True  # it becomes an error, if the reply has not begun when the upstream is closed
+                return b""
             return self._refuse()
-        self._call.ledger.answer_chars = sum(len(part.text) for part in step.parts)
-        return self._end(step.verdicts, step.parts)
+        said = [part.text for part in step.parts]
+        self._call.ledger.answer_chars = sum(map(len, said))
+        if self._unsaid and not self.started:
+            raise _BlockedEarly
+        refused = self._refuse() if self._unsaid else b""
+        return refused + self._end(step.verdicts, step.parts, said)
 
     def _say(self, data: JsonObject, text: str, *, first: bool = True) -> list[JsonObject]:
         """A chunk with this much of its text; what it holds besides leaves with the ``first`` of it."""
@@ -328,12 +327,11 @@ class _Live:
         self._stop = "blocked"
         return self._framed(self._writer.text(self._asked.policy.blocked_message))
 
-    def _end(self, verdicts: Sequence[Verdict], parts: Sequence[AnswerPart]) -> bytes:
+    def _end(self, verdicts: Sequence[Verdict], parts: Sequence[AnswerPart], said: Sequence[str]) -> bytes:
+        """``parts`` are those that were judged, ``said`` the texts of all."""
         stop = "tools" if self._called and self._stop == "end" else self._stop
-        usage = self._reading.usage or _counted(self._services, self._asked, [part.text for part in parts])
+        usage = self._reading.usage or _counted(self._services, self._asked, said)
         return self._framed(self._writer.end(stop, usage, _told(self._call, self._asked, verdicts, parts)))
 
     def _framed(self, written: list[JsonObject]) -> bytes:
-        if written and self._call.ledger.first_token is None:
-            self._call.ledger.first_token = self._call.ledger.meter.total()
         return b"".join(map(self._frame, written))

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from proxy.grounding.errors import GroundwardenError, UpstreamError
+from proxy.guard.exchange import timed
 from proxy.guard.stream import Finished, Following, Piece, Refused, Released
 from proxy.guard.trace import trace_of
-from proxy.surfaces.answers import Spelled, Watch, choices_of, clean, finishes, index_of, object_in
+from proxy.surfaces.answers import Spelled, Watch, choices_of, clean, index_of, object_in, prompt_text
 from proxy.surfaces.openai import render
 from proxy.upstream.base import BROKE_OFF, Chunk
 
@@ -52,7 +53,7 @@ class _Reading:
         self._asked = asked
         self._watch = Watch(asked.policy)
         self._spelled = Spelled()
-        self._complete = False
+        self._complete = False  # by [DONE]
         self.done = b""
         self.usage: Any = None
         self.first: JsonObject = {}
@@ -67,13 +68,12 @@ class _Reading:
                         yield piece
 
     def parts(self) -> list[AnswerPart]:
-        if not self._complete:
+        if not (self._complete or self._spelled.complete):
             raise UpstreamError(BROKE_OFF)
         return self._spelled.parts()
 
     def _read(self, chunk: Chunk, data: JsonObject) -> Iterator[Piece[Chunk]]:
         self._spelled.add(data)
-        self._complete = self._complete or finishes(data)
         self.usage = data.get("usage") or self.usage
         choices = list(choices_of(data))
         if not choices:
@@ -101,7 +101,7 @@ class LiveReply:
         self._assessor, self._asked, self._ledger = assessor, asked, ledger
         self._reading = _Reading(asked)
         self._refused = False
-        self._unsaid: list[Refused] = []
+        self._unsaid: list[Released[Chunk] | Refused] = []  # since a block that may become an error
         self._envelope: JsonObject | None = None
         self.started = False
 
@@ -127,28 +127,44 @@ class LiveReply:
     async def unguarded(self, verdict: Verdict) -> AsyncGenerator[bytes, None]:
         """The events of a reply that nobody judges, as they come."""
         self._ledger.verdicts = (verdict,)
-        with self._ledger.meter.stage("upstream"):
-            async with aclosing(self._reading.pieces()) as pieces:
-                async for piece in pieces:
+        async with aclosing(timed(self._reading.pieces(), self._ledger.meter)) as pieces:
+            async for piece in pieces:
+                if piece.text:
                     self._ledger.note_text()
-                    yield render.released(piece.item, lambda body: body)
+                yield render.released(piece.item, lambda body: body)
         parts = tuple(self._reading.parts())
         self._ledger.answer_chars = sum(len(part.text) for part in parts)
         yield self._end((), self._ledger.verdicts)
 
     def _event(self, step: Released[Chunk] | Refused | Finished) -> bytes:
-        if isinstance(step, Released):
-            self._ledger.note_text()
-            return self._released(step)
-        if isinstance(step, Refused):
-            return self._refuse(step)
+        if isinstance(step, Finished):
+            return self._finish(step)
+        early = self._asked.policy.on_block == "error" and not self.started
+        if early and (self._unsaid or isinstance(step, Refused)):
+            self._unsaid.append(step)
+            return b""
+        return self._said_late() + self._say(step)
+
+    def _finish(self, step: Finished) -> bytes:
         self._ledger.verdicts = step.verdicts
         self._ledger.answer_chars = sum(len(part.text) for part in step.parts)
         blocked = any(verdict.blocked for verdict in step.verdicts)
         if blocked and self._asked.policy.on_block == "error" and not self.started:
             raise BlockedEarly(self._trace(step.parts, step.verdicts))
-        unsaid = b"".join(map(self._say, self._unsaid))  # the reply began while the upstream was being closed
-        return unsaid + self._end(step.parts, step.verdicts, cut=step.cut)
+        return self._said_late() + self._end(step.parts, step.verdicts, cut=step.cut)
+
+    def _said_late(self) -> bytes:
+        """What waited for an error that can be none any more: the reply has begun meanwhile."""
+        unsaid, self._unsaid = self._unsaid, []
+        return b"".join(map(self._say, unsaid))
+
+    def _say(self, step: Released[Chunk] | Refused) -> bytes:
+        if isinstance(step, Released):
+            if step.end > step.start:
+                self._ledger.note_text()
+            return self._released(step)
+        self._refused = True
+        return render.blocked_events(self._shape(), step.index, self._asked.policy.blocked_message, begun=step.begun)
 
     def _released(self, step: Released[Chunk]) -> bytes:
         chunk = step.piece.item
@@ -158,16 +174,6 @@ class LiveReply:
             return render.released(chunk, self._clean)
         data = self._clean(chunk.data or {})  # around what is left of a blocked reply nothing of the upstream's stays
         return render.event({**self._shape(), "choices": data["choices"]}) if data.get("choices") else b""
-
-    def _refuse(self, step: Refused) -> bytes:
-        self._refused = True
-        if self._asked.policy.on_block == "error" and not self.started:
-            self._unsaid.append(step)  # the verdicts come next, and become an error
-            return b""
-        return self._say(step)
-
-    def _say(self, step: Refused) -> bytes:
-        return render.blocked_events(self._shape(), step.index, self._asked.policy.blocked_message, begun=step.begun)
 
     def _end(self, parts: tuple[AnswerPart, ...], verdicts: tuple[Verdict, ...], *, cut: bool = False) -> bytes:
         body = b""
@@ -184,7 +190,7 @@ class LiveReply:
             return render.numbers(self._reading.usage)
         if not (cut and self._asked.include_usage):
             return None
-        prompt = self._assessor.count_tokens("\n".join(_texts(self._asked.body.get("messages"))))
+        prompt = self._assessor.count_tokens(prompt_text(self._asked.body))
         completion = sum(self._assessor.count_tokens(part.text) for part in parts)
         return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
@@ -215,10 +221,3 @@ def _part_of(chunk: Chunk, start: int, end: int) -> Chunk:
     if start:
         delta.pop("role", None)
     return replace(chunk, raw=b"", data={**data, "choices": [{**choice, "delta": delta}]})
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _texts(item)

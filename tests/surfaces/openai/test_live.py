@@ -749,3 +749,32 @@ def test_a_refusal_that_is_scored_does_not_leave_before(world: World):
         seen += b"".join(raw)
     assert SECRET.encode() not in seen
     assert finishes(chunks_of(seen)) == ["content_filter"]
+
+
+def test_an_error_for_a_block_is_one_for_all_choices(world: World):
+    """With on_block: error and n > 1 a bad choice makes the reply a 400, and nothing of the good one leaves."""
+    good, bad = spells(GOOD, index=0), spells(WORSE, index=1)
+    mixed = [one for pair in zip(good, bad, strict=False) for one in pair]
+    reply = world.told(streams(*mixed, *bad[len(good) :]), "error", stream=True, n=2)
+    assert (reply.status_code, reply.json()["error"]["code"]) == (400, "content_filter")
+    assert SECRET.encode() not in everything(reply)
+
+
+def test_a_choice_that_breaks_off_is_an_error_though_another_has_ended(world: World):
+    """Without [DONE] every choice must have said why it ended."""
+    broken = [*spells(GOOD, index=0), *spells(NEXT, index=1)[:-1]]
+    reply = world.told(streams(*broken, done=False), "buffered", stream=True, n=2)
+    assert reply.status_code == 502
+
+
+def test_a_caller_that_leaves_is_recorded_as_such(world: World):
+    """The record of a stream that nobody read to its end has no outcome, and is counted once."""
+    before = world.metric("groundwarden_requests_total", surface="chat")
+    never = threading.Event()
+    with reading(world, lives(*words(f"{GOOD} {NEXT} "), never)) as reply:
+        next(reply.iter_bytes())
+    end = time.monotonic() + 5
+    while world.metric("groundwarden_requests_total", surface="chat") == before and time.monotonic() < end:
+        time.sleep(0.02)
+    never.set()
+    assert world.metric("groundwarden_requests_total", surface="chat") == before + 1
