@@ -171,3 +171,23 @@ def _ungreeted(sentence: str) -> str:
 def _after_opening(text: str) -> int:
     found = _OPENING.match(text)
     return found.end() if found else 0
+
+
+_OPENERS = (
+    r"and\s+(?:what|when|where|who|whom|whose|which|why|how|is|are|do|does|did|can|could|should|will)",
+    r"und\s+(?:was|wann|wo|wer|wem|wen|welche[rsnm]?|warum|wie|wieviel|ist|sind|kann)",
+    r"en\s+(?:wat|wanneer|waar|wie|welke|waarom|hoe|hoeveel)",
+    r"y\s+(?:qué|cuándo|dónde|quién(?:es)?|cuál(?:es)?|cómo|cuánt[oa]s?)",
+    r"et\s+(?:que|quoi|quand|où|qui|quel(?:le)?s?|pourquoi|comment|combien|est-ce)",
+    r"e\s+(?:che|cosa|quando|dove|chi|qual[ei]?|perché|come|quant[oaie]|o\s+que|onde|quem|quais|quantos?)",
+)
+_NEXT_QUESTION = re.compile(rf"[?？]\s*(?=\S)|,?\s+(?=(?:{'|'.join(_OPENERS)})\b)", re.IGNORECASE)
+_JOINED = re.compile(rf"(?:{'|'.join(_OPENERS)})\b", re.IGNORECASE)
+
+
+def questions_in(query: str) -> list[str]:
+    """The questions that a query asks one after another, without the words that join them; none where it asks one."""
+    parts = (part.strip(" ,;?？") for part in _NEXT_QUESTION.split(query))
+    found = [part.split(None, 1)[-1] if at and _JOINED.match(part) else part for at, part in enumerate(parts) if part]
+    found = [f"{part}?" for part in found if len(part.split()) > 1 or not part.isascii()]
+    return found if len(found) > 1 else []

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from proxy.grounding.asked import questions_in
 from proxy.grounding.binding import Piece, evidence_for
 from proxy.grounding.claims import hypothesis, is_fragment, refusal_claim, split_claims, statement
 from proxy.grounding.errors import CallerError, ScoringError
@@ -49,7 +50,8 @@ WHOLE_MARGIN = 32
 """Tokens left free beside the evidence and the claim, for a scorer that reads all of it at once."""
 
 QUERY_WINDOWS = 4
-"""A query longer than one window is cut like a source; an answer to any of its first parts is relevant."""
+"""A query longer than one window is cut like a source, and one of several questions into these; an answer to any of its
+first parts is relevant."""
 
 QUERY_TOKENS = 128
 CLAIMS_IN_FLIGHT = 2
@@ -94,7 +96,7 @@ class Assessor:
         return Prepared(
             context=context,
             index=EvidenceIndex(context, self._scorer.token_spans),
-            queries=tuple(part.text for part in parts[:QUERY_WINDOWS]),
+            queries=tuple(dict.fromkeys([*(part.text for part in parts), *questions_in(query)]))[:QUERY_WINDOWS],
         )
 
     async def judge(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.grounding.asked import is_question, last_read_with, reply_in, reply_to
+from proxy.grounding.asked import is_question, last_read_with, questions_in, reply_in, reply_to
 
 NO = """
 No.|No, wash it by hand.|**No.** Wash it.|A: No|Answer: No.|- No - wash it.|Nope!|Unfortunately not.|Sadly, no.
@@ -96,3 +96,21 @@ def test_replies_are_found_in_linear_time(piece):
         return time.process_time() - begun
 
     assert min(spent(200_000), spent(200_000)) < 3 * max(0.05, min(spent(100_000), spent(100_000)))
+
+
+@pytest.mark.parametrize(
+    ("query", "questions"),
+    [
+        ("What does it cost, and when does it open?", ["What does it cost?", "when does it open?"]),
+        ("What does it cost? When does it open?", ["What does it cost?", "When does it open?"]),
+        ("¿Cuánto cuesta y dónde está?", ["¿Cuánto cuesta?", "dónde está?"]),
+        ("Was kostet das und wann öffnet es?", ["Was kostet das?", "wann öffnet es?"]),
+        ("Who are Tom and Ann?", []),
+        ("opening hours", []),
+        ("Why?", []),
+        ("", []),
+    ],
+)
+def test_a_query_of_several_questions_is_parted(query, questions):
+    """An answer to one of them is relevant."""
+    assert questions_in(query) == questions
