@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proxy.grounding.asked import Asked
-from proxy.grounding.cutting import Segmenter, segments
+from proxy.grounding.cutting import MAX_CLAIM_CHARS, Segmenter, segments
 from proxy.grounding.kinds import is_assent, kind_for
 from proxy.grounding.labels import is_label, is_list_item
 from proxy.grounding.reading import Earlier, hypothesis, is_fragment, statement
@@ -52,7 +52,8 @@ class ClaimReader:
         self._text = ""  # what is in no segment yet
         self._offset = 0  # of that, in the whole text
         self._count = 0
-        self._wordless: list[str] = []  # segments before the first claim
+        self._wordless = ""  # what stands before the first claim, from its first mark on, and where that is
+        self._wordless_at = 0
         self._lead_in: Claim | None = None  # what may only announce the next claim
 
     def feed(self, piece: str) -> list[Claim]:
@@ -63,11 +64,10 @@ class ClaimReader:
     def close(self) -> list[Claim]:
         """Return the claims that are left. An answer without a word is one claim: a bare plus or dash may say yes."""
         claims = [*self._read(self._segmenter.close()), *self._led_in(None)]
-        text = "".join(self._wordless)
-        if self._count or not text.strip():
+        if self._count or not self._wordless:
             return claims
-        begin = text.index(text.strip())
-        return [Claim(index=0, start=begin, end=begin + len(text.strip()), text=text.strip())]
+        text, begin = self._wordless.strip()[:MAX_CLAIM_CHARS], self._wordless_at
+        return [Claim(index=0, start=begin, end=begin + len(text), text=text)]
 
     def _read(self, spans: Iterable[tuple[int, int]]) -> list[Claim]:
         claims: list[Claim] = []
@@ -76,7 +76,7 @@ class ClaimReader:
             segment = self._text[start - self._offset : end - self._offset]
             claim = _claim(self._count, start, segment, self._asked)
             if claim is None:
-                self._skip(segment)
+                self._skip(start, segment)
             else:
                 claims += self._led_in(placed := self._earlier.place(claim, segment))
                 self._count += 1
@@ -96,10 +96,15 @@ class ClaimReader:
         listed = lists and item is not None and statement(lead_in) in item.context
         return [lead_in if listed else replace(lead_in, kind=ClaimKind.ASSERTION)]
 
-    def _skip(self, segment: str) -> None:
+    def _skip(self, start: int, segment: str) -> None:
         self._earlier.skip(segment)
-        if not self._count:
-            self._wordless.append(segment)
+        if self._count or len(self._wordless) >= MAX_CLAIM_CHARS:
+            return  # no more than a claim's length is judged of an endless row of dots
+        if not self._wordless:
+            marks = segment.lstrip()
+            self._wordless_at = start + len(segment) - len(marks)
+            segment = marks
+        self._wordless += segment
 
 
 def split_claims(answer: str, *, query: str | None = None) -> tuple[Claim, ...]:

@@ -242,7 +242,6 @@ class Judging:
         self._scorer = scorer
         self._prepared = prepared
         self._claim_seconds = policy.timeout_ms / 1000 if per_claim else REQUEST_SECONDS
-        self._turns = asyncio.Semaphore(CLAIMS_IN_FLIGHT)
         self._deadline = math.inf
         self._late = (-math.inf, math.inf)  # when a claim was late, and the limit of those that waited then
         self._terms = terms
@@ -255,34 +254,38 @@ class Judging:
 
     async def all(self, claims: Sequence[Claim]) -> list[ClaimResult]:
         """Results of all claims, in their order; what need not be checked has an empty one."""
-        async with asyncio.TaskGroup() as group:
-            scoring = {
-                claim.index: group.create_task(self.one(claim))
-                for claim in claims
-                if must_check(claim, self._terms.abstention)
-            }
-        return [
-            scoring[claim.index].result() if claim.index in scoring else ClaimResult(claim=claim) for claim in claims
-        ]
-
-    async def one(self, claim: Claim) -> ClaimResult:
-        """The result of one claim. A scorer that fails or is late is part of it and no exception."""
+        results = {claim.index: ClaimResult(claim=claim) for claim in claims}
+        waiting = iter([claim for claim in claims if must_check(claim, self._terms.abstention)])
         handed_in = asyncio.get_running_loop().time()
-        async with self._turns:
+
+        async def take_turns() -> None:
+            for claim in waiting:
+                results[claim.index] = await self.one(claim, handed_in)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(CLAIMS_IN_FLIGHT):
+                group.create_task(take_turns())
+        return [results[claim.index] for claim in claims]
+
+    async def one(self, claim: Claim, handed_in: float) -> ClaimResult:
+        """The result of one claim, whose turn it is. A scorer that fails or is late is part of it and no exception.
+
+        ``handed_in`` is when the claim began to wait, on the loop's clock. No more than ``CLAIMS_IN_FLIGHT`` at once.
+        """
+        late, shared = self._late
+        limit = min(self._deadline, self._in_time(), shared if handed_in <= late else math.inf)
+        if limit <= asyncio.get_running_loop().time():
+            return ClaimResult(claim=claim, failed="timeout")
+        try:
+            async with asyncio.timeout_at(limit):
+                return await self._ask(claim)
+        except TimeoutError:
             late, shared = self._late
-            limit = min(self._deadline, self._in_time(), shared if handed_in <= late else math.inf)
-            if limit <= asyncio.get_running_loop().time():
-                return ClaimResult(claim=claim, failed="timeout")
-            try:
-                async with asyncio.timeout_at(limit):
-                    return await self._ask(claim)
-            except TimeoutError:
-                late, shared = self._late
-                if handed_in > late:
-                    self._late = (asyncio.get_running_loop().time(), self._in_time())
-                return ClaimResult(claim=claim, failed="timeout")
-            except ScoringError as error:
-                return ClaimResult(claim=claim, failed=error.reason)
+            if handed_in > late:
+                self._late = (asyncio.get_running_loop().time(), self._in_time())
+            return ClaimResult(claim=claim, failed="timeout")
+        except ScoringError as error:
+            return ClaimResult(claim=claim, failed=error.reason)
 
     def _in_time(self) -> float:
         return asyncio.get_running_loop().time() + self._claim_seconds

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from proxy.grounding.errors import ScoringError
 from proxy.grounding.gate import Gate
 from proxy.guard.answer import AnswerPart
-from proxy.guard.assess import UNINSPECTED, carried, opens_json, settled_by_shape, terms_of, too_long
+from proxy.guard.assess import CLAIMS_IN_FLIGHT, UNINSPECTED, carried, opens_json, settled_by_shape, terms_of, too_long
 from proxy.guard.exchange import preparing, timed
 
 if TYPE_CHECKING:
@@ -110,6 +110,8 @@ class _Choice(Generic[_Item]):
     text: list[str] = field(default_factory=list)
     length: int = 0
     first: str = ""  # character that is no space
+    claims: deque[tuple[Claim, float]] = field(default_factory=deque)  # to be scored, with when they closed
+    scoring: int = 0
     queue: deque[_Waiting[_Item]] = field(default_factory=deque)
     held: bool = False
     begun: bool = False
@@ -262,9 +264,14 @@ class Following(Generic[_Item]):
                 self._add(event)
             case _Scored(choice, result):
                 self._note_unscored(-1)
+                choice.scoring -= 1
                 if choice.gate is not None and choice.verdict is None and not choice.held:
                     choice.gate.settle(result)
                     choice.verdict = choice.gate.verdict
+                if choice.held or choice.verdict is not None:
+                    self._give_up(choice)
+                elif choice.judging is not None:
+                    self._take_turns(choice, choice.judging)
             case _Judged(choice, verdict):
                 self._note_unscored(-1)
                 choice.verdict = verdict
@@ -310,12 +317,25 @@ class Following(Generic[_Item]):
         return self._choices[index]
 
     def _score(self, choice: _Choice[_Item], judging: Judging, claims: Sequence[Claim]) -> None:
-        async def score(claim: Claim) -> None:
-            self._events.put_nowait(_Scored(choice, await judging.one(claim)))
+        now = asyncio.get_running_loop().time()
+        choice.claims.extend((claim, now) for claim in claims)
+        self._note_unscored(len(claims))
+        self._take_turns(choice, judging)
 
-        for claim in claims:
-            self._note_unscored(1)
-            self._start(partial(score, claim))
+    def _take_turns(self, choice: _Choice[_Item], judging: Judging) -> None:
+        """Score the claims that come next, ``CLAIMS_IN_FLIGHT`` at a time: one task each, however many wait."""
+
+        async def score(claim: Claim, handed_in: float) -> None:
+            self._events.put_nowait(_Scored(choice, await judging.one(claim, handed_in)))
+
+        while choice.claims and choice.scoring < CLAIMS_IN_FLIGHT:
+            choice.scoring += 1
+            self._start(partial(score, *choice.claims.popleft()))
+
+    def _give_up(self, choice: _Choice[_Item]) -> None:
+        """Score no more of a choice that is decided, or judged whole."""
+        self._note_unscored(-len(choice.claims))
+        choice.claims.clear()
 
     def _note_unscored(self, change: int) -> None:
         """Count claims in, and out again; scoring takes as long as there are any."""

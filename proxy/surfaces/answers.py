@@ -32,6 +32,7 @@ IMAGES = frozenset({"images", "image", "audio", "video"})
 _MESSAGE = frozenset({"content", "annotations", "extra_content"}) | CALLS | REASONING | IMAGES
 _CHOICE = frozenset({"logprobs"})
 _ANSWER = frozenset({"id", "model", "choices", "provider", "obfuscation", "p", "citations", "search_results"})
+_BESIDE = frozenset({"annotations", "extra_content", "citations", "search_results"})  # waits for its answer's verdict
 _KEPT = _MESSAGE | {"role", "refusal"}  # in a stream any string may be a piece of text: these are known to be none
 _FRAME = frozenset({"index", "finish_reason"})
 _SPOKEN = frozenset({"content", "refusal"})
@@ -103,28 +104,38 @@ class Watch:
         self._rules = policy.on_uninspected
         self._blocking = policy.blocking
         self._seen: dict[str, set[str]] = {}
+        self._said = False  # whether any text has come: a field that is new after that may be spelling on
 
     def holds(self, chunk: JsonObject, choice: JsonObject) -> bool:
         """Whether ``choice``, of ``chunk``, must wait."""
+        if self._blocking and choice.get("finish_reason"):
+            return False  # the last of a choice waits for its verdict anyway, which is on all that it holds
         delta = object_in(choice, "delta")
         content = _without_thoughts(delta.get("content"))
         kinds = ((self._rules.tool_calls, CALLS), (self._rules.images, IMAGES))
         whole = bool(delta.get("refusal")) or not isinstance(content, str | None)
+        whole = whole or (self._blocking and any(delta.get(name) for name in _BESIDE))
         whole = whole or any(
             (rule == "block" or self._blocking) and any(delta.get(name) for name in names) for rule, names in kinds
         )
         reasons = bool(_reasoning(delta, _has_string)) or content is not delta.get("content")
         if whole or (reasons and self._rules.reasoning == "block"):
             return True
-        return (
+        unknown = (
             self.holds_around(chunk)
             or self._unknown("choice", choice, _CHOICE | {"finish_reason", "delta"})
             or self._unknown("delta", delta, _MESSAGE | {"refusal"})
         )
+        self._said = self._said or bool(content)
+        return unknown
 
     def holds_around(self, chunk: JsonObject) -> bool:
         """Whether what stands around the choices of ``chunk`` must wait."""
-        return self._rules.default == "block" and (_misnamed(chunk) or self._unknown("chunk", chunk, _ANSWER))
+        if self._blocking and any(chunk.get(name) for name in _BESIDE):
+            return True
+        return self._rules.default == "block" and (
+            _misnamed(chunk) or self._unknown("chunk", chunk, _ANSWER - {"model"})
+        )
 
     def _unknown(self, where: str, fields: JsonObject, declared: frozenset[str]) -> bool:
         if self._rules.default != "block":
@@ -138,7 +149,7 @@ class Watch:
     def _changes(self, name: str, value: Any) -> bool:
         strings = set(_strings(value))
         seen = self._seen.setdefault(name, set())
-        if not seen:
+        if not seen and not self._said:
             seen |= strings
         return not strings <= seen
 

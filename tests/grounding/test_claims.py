@@ -532,3 +532,11 @@ def test_typing_takes_any_text(text, query):
     """Any text and query have a kind, and the curl of an apostrophe does not change it."""
     kind = kind_of(text[:400], query=query)
     assert kind_of(text[:400].replace("’", "'"), query=query) is kind
+
+
+@pytest.mark.parametrize("mark", [".", "!", '"', "\u3002", "-\n"])
+def test_an_endless_row_of_marks_is_one_short_claim(mark):
+    """What a model that has lost its way may write costs no more than a sentence to judge."""
+    [claim] = split_claims(f"  {mark * 5000}")
+    assert len(claim.text) <= 350
+    assert claim.text == f"  {mark * 5000}"[claim.start : claim.end]

@@ -112,6 +112,9 @@ class Signatures:
 
     def _made(self, request: Request, body: bytes, signed: set[str]) -> Any:
         """The request as botocore has it: its path and query as they came, and no header but the signed ones."""
+        if "host" not in request.headers:
+            message = "A signed request needs a Host header."
+            raise Unauthenticated(message)
         path = (request.scope.get("raw_path") or request.scope["path"].encode()).decode("latin-1")
         query = request.scope["query_string"].decode("latin-1")
         url = f"http://{request.headers.get('host', '')}{path}{'?' if query else ''}{query}"

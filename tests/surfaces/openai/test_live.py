@@ -778,3 +778,30 @@ def test_a_caller_that_leaves_is_recorded_as_such(world: World):
         time.sleep(0.02)
     never.set()
     assert world.metric("groundwarden_requests_total", surface="chat") == before + 1
+
+
+SIDES = {
+    "annotations": chunk(delta("", annotations=[{"type": "url_citation", "url_citation": {"title": SECRET}}])),
+    "extra content": chunk(delta("", extra_content={"g": SECRET})),
+    "citations": chunk(citations=[SECRET]),
+    "the model": chunk(delta(""), model=SECRET),
+    "a field that is new": chunk(delta("", **{SECRET: "x"}, note=SECRET)),
+    "the last chunk": chunk(delta(finish="stop", note=SECRET)),
+}
+
+
+@pytest.mark.parametrize("side", SIDES.values(), ids=SIDES)
+@pytest.mark.parametrize("policy", ["default", "buffered"])
+def test_what_stands_beside_the_text_waits_for_the_verdict(world: World, side: dict[str, Any], policy: str):
+    """A blocked answer takes with it what was sent beside its good sentences, in either way of releasing."""
+    reply = world.told(streams(*words(f"{GOOD} {NEXT} "), side, *words(WORSE), *spells("")[-1:]), policy, stream=True)
+    assert reply.status_code == 200
+    assert SECRET.encode() not in everything(reply)
+    assert events_of(reply.content)[-1] == "[DONE]"
+
+
+def test_many_claims_at_once_do_not_hold_up_others(world: World):
+    """A delta of thousands of claims is scored a few at a time: one bad claim ends it, and the rest is given up."""
+    reply = world.told(streams(chunk(delta(f"{GOOD} {WORSE} " + f"{GOOD} " * 3000)), *spells("")[-1:]), stream=True)
+    assert SECRET.encode() not in everything(reply)
+    assert len(world.scorer.asked) < 100
