@@ -112,7 +112,7 @@ class Assessor:
         try:
             prepared = await preparing
         except ScoringError as error:
-            verdict = unprepared(error, policy)
+            verdict = _unprepared(error, policy)
         else:
             claims = await _off_loop(len(part.text), _claims_of, part, prepared.context.query)
             terms = terms_of(policy, prepared, calls_tools="tool_calls" in part.carries)
@@ -203,7 +203,7 @@ def carried(part: AnswerPart) -> tuple[str, ...]:
     return tuple(kind for kind in ("tool_calls", "images") if kind in part.carries)
 
 
-def unprepared(error: ScoringError, policy: Policy) -> Verdict:
+def _unprepared(error: ScoringError, policy: Policy) -> Verdict:
     """The verdict when the scorer failed before the first claim: that of an answer whose one claim failed."""
     claim = Claim(index=0, start=0, end=0, text="")
     return decide([ClaimResult(claim=claim, failed=error.reason)], _terms(policy, relevance_applies=True))

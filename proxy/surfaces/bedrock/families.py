@@ -8,6 +8,7 @@ as on Bedrock.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Protocol
 
 from proxy.grounding.errors import CallerError
@@ -77,7 +78,7 @@ class Nova:
         return Blocks(tell_trace=False)
 
 
-class _Prompted:
+class _Prompted(ABC):
     """A family whose body is one prompt and whose answer is one text."""
 
     prompt = "prompt"
@@ -105,9 +106,9 @@ class _Prompted:
         """The one text, why it ended and the counts."""
         return self.chunk(said.text, said.stop, said.usage)
 
+    @abstractmethod
     def chunk(self, text: str, stop: Stop | None, usage: Usage | None) -> JsonObject:
         """A text and, at the end, why it ended and the counts."""
-        raise NotImplementedError
 
     def writer(self, model: str) -> Writer:  # noqa: ARG002 - as above
         """Each piece of the text a chunk like the whole."""

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from starlette.responses import Response
 
-from proxy.grounding.errors import CallerError, GroundwardenError, UpstreamError
+from proxy.grounding.errors import CallerError, GroundwardenError
 from proxy.guard.assess import without_scoring
 from proxy.guard.exchange import exchange, timed
 from proxy.guard.stream import Finished, Following, Piece, Refused, Released
-from proxy.surfaces.answers import Spelled, Watch, choices_of, clean, object_in, parts_of, prompt_text
+from proxy.surfaces.answers import choices_of, clean, object_in, parts_of, prompt_text
 from proxy.surfaces.base import START_SECONDS, EventStream, Paced, json_response
 from proxy.surfaces.bedrock import errors, eventstream, guardrails
 from proxy.surfaces.bedrock.said import (
@@ -32,7 +32,8 @@ from proxy.surfaces.bedrock.said import (
     thoughts_of,
     usage_of,
 )
-from proxy.upstream.base import BROKE_OFF, to_json
+from proxy.surfaces.reading import Reading
+from proxy.upstream.base import to_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -194,43 +195,30 @@ def _counted(services: Services, asked: Asked, said: Sequence[str]) -> Usage:
     return Usage(prompt=prompt, completion=sum(services.assessor.count_tokens(text) for text in said))
 
 
-class _Reading:
+class _Reading(Reading[JsonObject]):
     """The upstream's chunks of its first choice, read into pieces. ``usage`` is what it counted, once it has."""
 
     def __init__(self, asked: Asked) -> None:
+        super().__init__(asked.policy)
         self._asked = asked
-        self._watch, self._spelled, self._complete = Watch(asked.policy), Spelled(), False
         self.usage: Usage | None = None
 
     async def pieces(self) -> AsyncGenerator[Piece[JsonObject], None]:
         async with aclosing(self._asked.upstream.stream(self._asked.body)) as chunks:
             async for chunk in chunks:
-                self._complete = self._complete or chunk.done
+                self.done = self.done or chunk.done
                 if chunk.data is not None:
                     yield self._piece(first_choice(chunk.data))
 
-    def parts(self) -> list[AnswerPart]:
-        if not (self._complete or self._spelled.complete):
-            raise UpstreamError(BROKE_OFF)
-        return self._spelled.parts()
-
     def _piece(self, data: JsonObject) -> Piece[JsonObject]:
-        self._spelled.add(data)
+        self.add(data)
         self.usage = usage_of(data) or self.usage
         choices = [choice for _, choice in choices_of(data)]
         if not choices:
-            return Piece(index=None, item=data, hold=self._watch.holds_around(data))
+            return self.piece_of_none(data, data)
         [choice] = choices[:1]
-        delta = object_in(choice, "delta")
-        content = delta.get("content")
-        return Piece(
-            index=0,
-            item={**data, "choices": [choice]},
-            text=content if isinstance(content, str) else "",
-            hold=self._watch.holds(data, choice),
-            last=bool(choice.get("finish_reason")),
-            splits=not any(True for _ in call_deltas(delta)),
-        )
+        splits = not any(True for _ in call_deltas(object_in(choice, "delta")))
+        return self.piece({**data, "choices": [choice]}, data, choice, index=0, splits=splits)
 
 
 class _Live:

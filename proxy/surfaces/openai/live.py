@@ -6,13 +6,14 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from proxy.grounding.errors import GroundwardenError, UpstreamError
+from proxy.grounding.errors import GroundwardenError
 from proxy.guard.exchange import timed
 from proxy.guard.stream import Finished, Following, Piece, Refused, Released
 from proxy.guard.trace import trace_of
-from proxy.surfaces.answers import Spelled, Watch, choices_of, clean, index_of, object_in, prompt_text
+from proxy.surfaces.answers import choices_of, clean, index_of, object_in, prompt_text
 from proxy.surfaces.openai import render
-from proxy.upstream.base import BROKE_OFF, Chunk
+from proxy.surfaces.reading import Reading
+from proxy.upstream.base import Chunk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -46,15 +47,13 @@ def release_of(policy: Policy, body: JsonObject, choices: int) -> Release:
     return "buffer" if whole or structured else policy.stream
 
 
-class _Reading:
-    """The upstream's chunks, read into pieces."""
+class _Reading(Reading[Chunk]):
+    """The upstream's chunks, read into pieces. ``end``: the bytes of ``[DONE]``; ``first``: the first with a choice."""
 
     def __init__(self, asked: ChatRequest) -> None:
+        super().__init__(asked.policy)
         self._asked = asked
-        self._watch = Watch(asked.policy)
-        self._spelled = Spelled()
-        self._complete = False  # by [DONE]
-        self.done = b""
+        self.end = b""
         self.usage: Any = None
         self.first: JsonObject = {}
 
@@ -62,36 +61,23 @@ class _Reading:
         async with aclosing(self._asked.upstream.stream(self._asked.body)) as stream:
             async for chunk in stream:
                 if chunk.done:
-                    self._complete, self.done = True, chunk.raw
+                    self.done, self.end = True, chunk.raw
                 if chunk.data is not None:
                     for piece in self._read(chunk, chunk.data):
                         yield piece
 
-    def parts(self) -> list[AnswerPart]:
-        if not (self._complete or self._spelled.complete):
-            raise UpstreamError(BROKE_OFF)
-        return self._spelled.parts()
-
     def _read(self, chunk: Chunk, data: JsonObject) -> Iterator[Piece[Chunk]]:
-        self._spelled.add(data)
+        self.add(data)
         self.usage = data.get("usage") or self.usage
         choices = list(choices_of(data))
         if not choices:
-            yield Piece(index=None, item=chunk, hold=self._watch.holds_around(data))
+            yield self.piece_of_none(chunk, data)
             return
         self.first = self.first or data
         for at, choice in choices:
             one = chunk if len(choices) == 1 else Chunk(raw=b"", data={**data, "choices": [choice]})
-            delta = object_in(choice, "delta")
-            content = delta.get("content")
-            yield Piece(
-                index=index_of(choice, at),
-                item=one,
-                text=content if isinstance(content, str) else "",
-                hold=self._watch.holds(data, choice),
-                last=bool(choice.get("finish_reason")),
-                splits=_SPLITS.issuperset(_said(choice)) and _SPLITS_DELTA.issuperset(_said(delta)),
-            )
+            splits = _SPLITS.issuperset(_said(choice)) and _SPLITS_DELTA.issuperset(_said(object_in(choice, "delta")))
+            yield self.piece(one, data, choice, index=index_of(choice, at), splits=splits)
 
 
 class LiveReply:
@@ -181,7 +167,7 @@ class LiveReply:
             body += render.event({**self._shape(), "choices": [], "usage": usage})
         if (trace := self._trace(parts, verdicts)) is not None:
             body += render.event({**self._shape(), "choices": [], "guardrail": trace})
-        done = self._reading.done
+        done = self._reading.end
         return body + (render.ended(done) if done and not self._refused and render.only_data(done) else render.DONE)
 
     def _usage(self, parts: tuple[AnswerPart, ...], *, cut: bool) -> Any:
