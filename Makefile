@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DATA ?= data
 
-.PHONY: demo test lint bench-overhead bench-streaming bench-shortlist bench-ablation bench-accuracy bench-speed model clean
+.PHONY: demo test lint dashboards bench-overhead bench-streaming bench-shortlist bench-ablation bench-accuracy bench-speed model schemas clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
@@ -33,6 +33,10 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Writes Grafana's dashboards anew.
+dashboards: $(BIN)/python
+	$(BIN)/python deploy/grafana/generate.py
+
 bench-overhead: $(VENV)/.installed
 	$(BIN)/python benchmarks/overhead.py
 
@@ -55,6 +59,10 @@ bench-speed: $(VENV)/.installed
 model: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[training]'
 	$(BIN)/python training/recipe.py --model $(MODEL) --package $(PACKAGE) --data $(DATA) --work $(WORK) --out $(WORK)/model
+
+# Writes the JSON Schemas for editors anew, after the models of policies, settings or cases have changed.
+schemas: $(VENV)/.installed
+	$(BIN)/python -c "from proxy.schema import write; write()"
 
 clean:
 	rm -rf $(VENV)

@@ -86,7 +86,7 @@ class Access:
             return caller.policy
         if name not in caller.allowed:
             # The same words whether or not the policy exists: others' policies are not ours to reveal.
-            message = "You don't have access to this guardrail."
+            message = "You don't have access to this guardrail. Here a guardrail's identifier is the name of a policy."
             raise Forbidden(message, param="guardrailIdentifier")
         return name
 

@@ -11,6 +11,8 @@ import contextlib
 import logging
 import signal
 import socket
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -20,19 +22,30 @@ from starlette.routing import Route
 
 from proxy import __version__
 from proxy.access import Access
-from proxy.admin import Health, admin_app
+from proxy.admin import Door, Health, admin_app
+from proxy.evaluate.judged import LanguageJudge
 from proxy.grounding.errors import NotFound
 from proxy.grounding.types import CheckKind
 from proxy.guard.assess import Assessor
 from proxy.guard.record import fan_out
+from proxy.guard.revise import Editor
+from proxy.guard.shadow import Shadows
+from proxy.observe.appending import RotatedFile, StandardOutput
+from proxy.observe.audit import AuditSink, Hashing
 from proxy.observe.log import LogSink
 from proxy.observe.metrics import Metrics
+from proxy.page.recent import Recent
+from proxy.policy.store import DEFAULT
+from proxy.scoring.base import unheard
 from proxy.scoring.batcher import Batcher
 from proxy.scoring.dispatch import Dispatch
 from proxy.scoring.judge import Judge
 from proxy.scoring.remote import Remote
+from proxy.scoring.reviser import LanguageReviser
 from proxy.scoring.routed import RoutedModel
-from proxy.settings import EmbeddedSettings, JudgeSettings, RemoteSettings, TransformersSettings
+from proxy.settings import STDOUT, EmbeddedSettings, JudgeSettings, RemoteSettings, TransformersSettings
+from proxy.surfaces.azure import errors as azure_errors
+from proxy.surfaces.azure.groundedness import DetectGroundedness
 from proxy.surfaces.base import Services, endpoint, json_response
 from proxy.surfaces.bedrock import frame as bedrock
 from proxy.surfaces.bedrock.apply import ApplyGuardrail
@@ -42,6 +55,13 @@ from proxy.surfaces.bedrock.invoke import InvokeModel
 from proxy.surfaces.bedrock.sigv4 import Signatures
 from proxy.surfaces.openai import render as openai_render
 from proxy.surfaces.openai.chat import Chat
+from proxy.surfaces.openai.completions import Completions
+from proxy.surfaces.openai.responses import Responses
+from proxy.surfaces.vertex import errors as google_errors
+from proxy.surfaces.vertex.check import CheckGrounding
+from proxy.surfaces.vertex.corroborate import CorroborateContent
+from proxy.surfaces.vertex.errors import unserved
+from proxy.throttle import Throttle
 from proxy.upstream.model_list import parse_model_list
 from proxy.upstream.models import build_upstreams
 
@@ -52,8 +72,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from proxy.policy.store import PolicyStore, Reload
-    from proxy.scoring.base import Model, Scorer
-    from proxy.settings import ScorerSettings, Settings
+    from proxy.scoring.base import Model, Ran, Scorer, Service
+    from proxy.settings import JudgeModel, ScorerSettings, Settings
     from proxy.upstream.models import UpstreamSet
 
 _log = logging.getLogger("groundwarden")
@@ -62,7 +82,7 @@ BIG_BATCH = 4096
 """Tokens of a batch for models that may run on a GPU: one full pass of windows."""
 
 
-def embedded_scorer(settings: EmbeddedSettings) -> Scorer:
+def embedded_scorer(settings: EmbeddedSettings, ran: Ran = unheard) -> Scorer:
     """The scorer that ships with the package, loaded when it is warmed."""
 
     def load() -> Model:
@@ -70,10 +90,10 @@ def embedded_scorer(settings: EmbeddedSettings) -> Scorer:
 
         return embedded_model(threads=settings.threads)
 
-    return Batcher(load, queue_pairs=settings.queue_pairs)
+    return Batcher(load, queue_pairs=settings.queue_pairs, ran=ran)
 
 
-def transformers_scorer(settings: TransformersSettings) -> Scorer:
+def transformers_scorer(settings: TransformersSettings, ran: Ran) -> Scorer:
     """A checker of claims for grounding, and for relevance, of which it knows nothing, the model that ships."""
 
     def load() -> Model:
@@ -93,16 +113,16 @@ def transformers_scorer(settings: TransformersSettings) -> Scorer:
         relevance = embedded_model(threads=settings.threads)
         return RoutedModel(checker, relevance, to_other=lambda pair: pair.kind is CheckKind.RELEVANCE)
 
-    return Batcher(load, queue_pairs=settings.queue_pairs, batch_tokens=BIG_BATCH)
+    return Batcher(load, queue_pairs=settings.queue_pairs, batch_tokens=BIG_BATCH, ran=ran)
 
 
-def judge_scorer(settings: JudgeSettings, upstreams: UpstreamSet) -> Scorer:
+def judge_scorer(settings: JudgeSettings, upstreams: UpstreamSet, ran: Ran) -> Scorer:
     """A model of ``model_list`` as the judge of both checks."""
     judge = Judge(settings.model, lambda: upstreams.get(settings.model), max_tokens=settings.max_tokens)
-    return Dispatch(judge, at_once=settings.concurrency, queue_pairs=settings.queue_pairs, timeout=settings.timeout)
+    return _dispatch(judge, settings, ran)
 
 
-def remote_scorer(settings: RemoteSettings, key: str | None) -> Scorer:
+def remote_scorer(settings: RemoteSettings, key: str | None, ran: Ran) -> Scorer:
     """A scoring service over HTTP."""
     service = Remote(
         settings.url,
@@ -111,20 +131,58 @@ def remote_scorer(settings: RemoteSettings, key: str | None) -> Scorer:
         max_tokens=settings.max_tokens,
         evidence=settings.evidence,
     )
-    return Dispatch(service, at_once=settings.concurrency, queue_pairs=settings.queue_pairs, timeout=settings.timeout)
+    return _dispatch(service, settings, ran)
 
 
-SCORERS: dict[type[ScorerSettings], Callable[[Any, Settings, UpstreamSet], Scorer]] = {
-    EmbeddedSettings: lambda scorer, _settings, _upstreams: embedded_scorer(scorer),
-    TransformersSettings: lambda scorer, _settings, _upstreams: transformers_scorer(scorer),
-    JudgeSettings: lambda scorer, _settings, upstreams: judge_scorer(scorer, upstreams),
-    RemoteSettings: lambda scorer, settings, _upstreams: remote_scorer(scorer, settings.scorer_key),
+def _dispatch(service: Service, settings: JudgeSettings | RemoteSettings, ran: Ran) -> Scorer:
+    return Dispatch(
+        service,
+        at_once=settings.concurrency,
+        queue_pairs=settings.queue_pairs,
+        timeout=settings.timeout,
+        ran=ran,
+    )
+
+
+SCORERS: dict[type[ScorerSettings], Callable[[Any, Settings, UpstreamSet, Ran], Scorer]] = {
+    EmbeddedSettings: lambda scorer, _settings, _upstreams, ran: embedded_scorer(scorer, ran),
+    TransformersSettings: lambda scorer, _settings, _upstreams, ran: transformers_scorer(scorer, ran),
+    JudgeSettings: lambda scorer, _settings, upstreams, ran: judge_scorer(scorer, upstreams, ran),
+    RemoteSettings: lambda scorer, settings, _upstreams, ran: remote_scorer(scorer, settings.scorer_key, ran),
 }
 
 
-def build_scorer(settings: Settings, upstreams: UpstreamSet) -> Scorer:
-    """The scorer that the settings name; nothing is loaded or asked until it is warmed."""
-    return SCORERS[type(settings.scorer)](settings.scorer, settings, upstreams)
+def build_scorer(settings: Settings, upstreams: UpstreamSet, ran: Ran = unheard) -> Scorer:
+    """The scorer that the settings name; nothing is loaded or asked until it is warmed. ``ran`` hears of batches."""
+    return SCORERS[type(settings.scorer)](settings.scorer, settings, upstreams, ran)
+
+
+def build_audits(settings: Settings, metrics: Metrics) -> tuple[AuditSink, ...]:
+    """What writes the audit, if one is wanted; nothing is opened before it is started."""
+    audit = settings.audit
+    if audit.path is None:
+        return ()
+    lines = (
+        StandardOutput()
+        if audit.path == STDOUT
+        else RotatedFile(Path(audit.path), max_bytes=audit.max_bytes, keep=audit.keep)
+    )
+    return (AuditSink(lines, Hashing(settings.audit_key), metrics.audited),)
+
+
+def _editor(judge: JudgeModel, upstreams: UpstreamSet) -> Editor:
+    """Who says why a claim is not supported, and how it would be."""
+    return Editor(LanguageReviser(judge.model, upstreams.get, timeout=judge.timeout, at_once=judge.concurrency))
+
+
+def build_judge(settings: Settings, upstreams: UpstreamSet) -> LanguageJudge | None:
+    """The judge of evaluations that the settings name; None without one."""
+    judge = settings.judge_model
+    if judge is None:
+        return None
+    return LanguageJudge(
+        judge.model, lambda: upstreams.get(judge.model), timeout=judge.timeout, at_once=judge.concurrency
+    )
 
 
 class Server:
@@ -134,12 +192,25 @@ class Server:
         self._settings = settings
         self._store = store
         self._upstreams = build_upstreams(parse_model_list(list(settings.model_list)))
-        self._scorer = scorer or build_scorer(settings, self._upstreams)
         self._health = Health()
         self._metrics = self._counted()
+        self._scorer = scorer or build_scorer(settings, self._upstreams, self._metrics.ran)
+        self._assessor = Assessor(self._scorer)
+        self._audits = build_audits(settings, self._metrics)
+        self._recent = Recent()
+        self._shadows = Shadows(self._metrics.shadowed)
         self.app = self._app()
-        admin = admin_app(self._health, self._metrics, store, settings.admin_key_sha256)
         server = settings.server
+        door = Door(key_sha256=settings.admin_key_sha256, host=server.admin_host)
+        admin = admin_app(
+            self._health,
+            self._metrics,
+            store,
+            door,
+            recent=self._recent,
+            assessor=self._assessor,
+            reload=self.reload,
+        )
         self._main = Listener(self.app, server.host, server.port)
         self._admin = Listener(admin, server.admin_host, server.admin_port)
 
@@ -161,11 +232,14 @@ class Server:
         """
         watching: asyncio.Task[None] | None = None
         try:
-            with self._stop_on_signals():
+            with self._heeding_signals():
                 await asyncio.gather(self._scorer.warm(), self._upstreams.warm())
                 self._store.expect(self._scorer.name)
+                self._show_policies(self._metrics)
                 await self._main.listen()
                 await self._admin.listen()
+                for audit in self._audits:
+                    audit.start()
                 self._health.ready = True
                 watching = asyncio.create_task(self._store.watch(self._reloaded))
                 watching.add_done_callback(_report_end)
@@ -178,6 +252,9 @@ class Server:
             if watching is not None:
                 watching.cancel()
             await self._admin.close()
+            await self._shadows.close()
+            for audit in self._audits:
+                await asyncio.to_thread(audit.close)
             await self._scorer.close()  # before the models, for it may be asking one
             await self._upstreams.close()
 
@@ -188,12 +265,20 @@ class Server:
         self._main.should_exit = True
 
     @contextlib.contextmanager
-    def _stop_on_signals(self) -> Iterator[None]:
+    def _heeding_signals(self) -> Iterator[None]:
+        """Stop on SIGINT and SIGTERM, and read the policies anew on SIGHUP."""
         loop = asyncio.get_running_loop()
-        signals = (signal.SIGINT, signal.SIGTERM)
+        reloading: set[asyncio.Task[Reload]] = set()
+
+        def reload() -> None:
+            task = loop.create_task(self.reload())
+            reloading.add(task)
+            task.add_done_callback(reloading.discard)
+
+        signals = {signal.SIGINT: self.stop, signal.SIGTERM: self.stop, signal.SIGHUP: reload}
         try:
-            for number in signals:
-                loop.add_signal_handler(number, self.stop)
+            for number, heed in signals.items():
+                loop.add_signal_handler(number, heed)
         except (RuntimeError, ValueError):  # not in the main thread: whoever runs us stops us
             yield
             return
@@ -206,19 +291,31 @@ class Server:
     def _counted(self) -> Metrics:
         settings = self._settings
         metrics = Metrics(
-            tenants=[tenant.id for tenant in settings.tenants] or ["default"],
+            tenants={tenant.id: tenant.allowed for tenant in settings.tenants} or {DEFAULT: {DEFAULT}},
             policies=self._store.snapshot.policies,
             models=self._upstreams.names(),
             version=__version__,
         )
         metrics.set_queue(lambda: self._scorer.queue_pairs)
         metrics.reload("success", self._store.snapshot.loaded_at)
+        self._show_policies(metrics)
         return metrics
+
+    def _show_policies(self, metrics: Metrics) -> None:
+        metrics.in_force(self._store.snapshot.version, self._store.snapshot.policies)
+
+    async def reload(self) -> Reload:
+        """Look at the policies now, and say what came of it: what failed before is told again."""
+        reload = await asyncio.to_thread(partial(self._store.refresh, asked=True))
+        if reload.result != "unchanged":
+            self._reloaded(reload)
+        return reload
 
     def _reloaded(self, reload: Reload) -> None:
         self._metrics.reload(reload.result, self._store.snapshot.loaded_at)
         self._health.problems = [str(problem) for problem in reload.problems]
         if reload.result == "success":
+            self._show_policies(self._metrics)
             _log.info("policies reloaded: version %s", self._store.snapshot.version)
         for problem in self._health.problems:
             _log.error("policies not reloaded, the last good ones stay in force: %s", problem)
@@ -228,22 +325,51 @@ class Server:
             access=Access(self._settings),
             policies=lambda: self._store.snapshot.policies,
             models=self._upstreams,
-            assessor=Assessor(self._scorer),
-            sink=fan_out(self._metrics.record, LogSink()),
+            assessor=self._assessor,
+            sink=fan_out(self._metrics.record, LogSink(), self._recent, *self._audits),
             max_body_bytes=self._settings.server.max_body_bytes,
+            throttle=Throttle({tenant.id: tenant.limits for tenant in self._settings.tenants}),
+            shadows=self._shadows,
         )
-        chat = Chat(services)
+        chat, completions, responses = Chat(services), Completions(services), Responses(services)
         openai = openai_render.error
         routes = [
             *self._health.routes(),
             Route("/v1/chat/completions", endpoint(services, "chat", chat.complete, openai), methods=["POST"]),
+            Route("/v1/completions", endpoint(services, "completions", completions.complete, openai), methods=["POST"]),
+            Route("/v1/responses", endpoint(services, "responses", responses.respond, openai), methods=["POST"]),
             Route("/v1/models", endpoint(services, None, chat.models, openai)),
             Route("/v1/models/{id:path}", endpoint(services, None, chat.model, openai)),
             *self._bedrock(services),
+            *self._azure(services),
+            *self._google(services),
         ]
         app = Starlette(routes=routes, exception_handlers={404: _no_route, 405: _no_route})
         app.router.redirect_slashes = False  # it would send callers to wherever their Host header says
         return app
+
+    def _google(self, services: Services) -> Iterator[Route]:
+        """The routes of Google's two checks; its other operations on projects are told so in its own words."""
+        check = endpoint(services, "check_grounding", CheckGrounding(services).check, google_errors.error)
+        corroborate = endpoint(services, "corroborate", CorroborateContent(services).corroborate, google_errors.error)
+        elsewhere = endpoint(services, None, unserved, google_errors.error)
+        location = "/projects/{project}/locations/{location}"
+        for version in ("v1", "v1beta", "v1alpha"):
+            yield Route(f"/{version}{location}/groundingConfigs/{{config}}:check", check, methods=["POST"])
+        for version in ("v1", "v1beta1"):
+            yield Route(f"/{version}{location}:corroborateContent", corroborate, methods=["POST"])
+        for version in ("v1", "v1alpha", "v1beta", "v1beta1"):
+            path = f"/{version}/projects/{{rest:path}}"
+            yield Route(path, elsewhere, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+
+    def _azure(self, services: Services) -> Iterator[Route]:
+        """The routes of Content Safety: one operation, and a refusal of the others in the same shape."""
+        judge = self._settings.judge_model
+        surface = DetectGroundedness(services, None if judge is None else _editor(judge, self._upstreams))
+        detect = endpoint(services, "detect_groundedness", surface.detect, azure_errors.error)
+        yield Route("/contentsafety/text:detectGroundedness", detect, methods=["POST"])
+        elsewhere = endpoint(services, None, surface.elsewhere, azure_errors.error)
+        yield Route("/contentsafety/{rest:path}", elsewhere, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
 
     def _bedrock(self, services: Services) -> Iterator[Route]:
         """The routes of both of Bedrock's services, for callers with a key or a signature."""

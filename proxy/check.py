@@ -9,6 +9,7 @@ import json
 import os
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proxy.keys import nearest
@@ -16,15 +17,15 @@ from proxy.policy.store import PolicyStore, policy_names, policy_problems
 from proxy.scoring.embedded import MODEL_NAME
 from proxy.scoring.huggingface import EXTRA
 from proxy.scoring.labels import GENERATOR, Unusable, kind_and_head, supported_label
-from proxy.settings import model_folder, policies_folder, settings_from, tenants_written
+from proxy.settings import STDOUT, model_folder, policies_folder, settings_from, tenants_written
 from proxy.upstream.litellm_adapter import knows_provider
 from proxy.upstream.model_list import ModelListError, parse_model_list
 from proxy.yamlfile import ConfigError, in_order, plain, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
+    from proxy.policy.model import Policy
     from proxy.settings import Settings
     from proxy.yamlfile import Document, KeyPath, Problem
 
@@ -42,10 +43,18 @@ def notes_on(file: Path, *, environ: Mapping[str, str] | None = None) -> list[st
     """What works otherwise than a reader of a valid config.yaml and its policies may think, one line each."""
     _, store = load(file, environ=environ)
     return [
-        f"policy {policy.name}: streams are held until their end (buffer): with aggregate: mean no sentence settles"
+        f"policy {policy.name}: streams are held until their end (buffer): {why}"
         for policy in store.snapshot.policies.values()
-        if policy.stream != "buffer" and policy.grounding.aggregate == "mean" and policy.blocking
+        if policy.stream != "buffer" and (why := _why_held(policy))
     ]
+
+
+def _why_held(policy: Policy) -> str:
+    """Why an answer under a policy can leave only whole, nothing when it need not."""
+    if policy.held_whole:
+        return "with action: redact or retry an answer may still change"
+    mean = policy.grounding.aggregate == "mean" and policy.blocking
+    return "with aggregate: mean no sentence settles" if mean else ""
 
 
 def check_policies(paths: Iterable[Path]) -> list[Problem]:
@@ -67,6 +76,8 @@ def load(
     store, found = _store(document, settings)
     found += _model_problems(document, environ)
     found += _scorer_problems(document)
+    found += _audit_problems(document)
+    found += _judge_problems(document, "judge")
     known = {problem.path for problem in problems if problem.file == file}
     problems += [problem for problem in found if problem.file != file or problem.path not in known]
     if settings is None or store is None or problems:
@@ -134,19 +145,36 @@ def _scorer_problems(document: Document) -> Iterator[Problem]:
     if not isinstance(scorer, dict):
         return
     if scorer.get("backend") == "llm":
-        yield from _judge_problems(document, scorer.get("model"))
+        yield from _judge_problems(document, "scorer")
     if scorer.get("backend") == "transformers":
         yield from _missing_packages(document)
         yield from _checkpoint_problems(document, scorer)
 
 
-def _judge_problems(document: Document, model: Any) -> Iterator[Problem]:
+def _audit_problems(document: Document) -> Iterator[Problem]:
+    """Find an audit that cannot be written, as far as that shows before its first line."""
+    audit = document.value.get("audit")
+    path = audit.get("path") if isinstance(audit, dict) else None
+    if not isinstance(path, str) or path in ("", STDOUT):
+        return
+    file = document.file.parent / Path(path).expanduser()
+    if file.is_dir() or not file.parent.is_dir():
+        message = "must be a file in a folder that exists, its path relative to this file, or - for standard output"
+        yield document.problem(("audit", "path"), f"{message}; try audit.jsonl")
+    elif not os.access(file if file.exists() else file.parent, os.W_OK):
+        yield document.problem(("audit", "path"), "must be a file that can be written; try audit.jsonl")
+
+
+def _judge_problems(document: Document, key: str) -> Iterator[Problem]:
+    """Find a judge, named under ``key``, that is no model of ``model_list``."""
+    section = document.value.get(key)
+    model = section.get("model") if isinstance(section, dict) else None
     entries = document.value.get("model_list")
     named = (entry.get("model_name") for entry in (entries if isinstance(entries, list) else ()) if _is_mapping(entry))
     names = [name for name in named if isinstance(name, str)]
     if isinstance(model, str) and model not in names:
         remedy = nearest(model, names) or ", ".join(names)
-        yield document.problem(("scorer", "model"), f"must be a model_name of model_list; try {remedy}")
+        yield document.problem((key, "model"), f"must be a model_name of model_list; try {remedy}")
 
 
 def _missing_packages(document: Document) -> Iterator[Problem]:

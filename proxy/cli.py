@@ -12,14 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from proxy import __version__
+from proxy.evaluate import arguments as evaluation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 
     from proxy.scoring.base import Scorer
+    from proxy.settings import Settings
+    from proxy.upstream.models import UpstreamSet
+    from proxy.yamlfile import Problem
 
 _T = TypeVar("_T")
-_NOT_YET = ("evaluate", "replay")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -66,7 +69,13 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "policies", nargs="*", type=Path, metavar="POLICY", help="policy files or folders to check alone"
     )
+    check.add_argument("--no-cases", action="store_true", help="do not judge the policies' own cases (tests/*.yaml)")
     check.set_defaults(command=_check)
+
+    schema = commands.add_parser("schema", help="a JSON Schema for editors: of policies, of config.yaml, of cases")
+    schema.add_argument("of", choices=("policy", "config", "cases"))
+    schema.add_argument("--path", action="store_true", help="say where the file lies, for # yaml-language-server")
+    schema.set_defaults(command=_schema)
 
     score = commands.add_parser("score", help="judge one answer")
     score.add_argument("--source", type=Path, nargs="+", action="extend", required=True, metavar="FILE")
@@ -78,11 +87,27 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_calibrate(commands.add_parser("calibrate", help="fit a calibration to labelled answers, and find thresholds"))
 
-    for name in _NOT_YET:
-        later = commands.add_parser(name, help="not yet")
-        later.add_argument("rest", nargs=argparse.REMAINDER)
-        later.set_defaults(command=_not_yet, name=name)
+    evaluate = commands.add_parser("evaluate", help="measure answers as Azure AI evaluation does")
+    evaluation.add_to(evaluate)
+    evaluate.set_defaults(command=_evaluate)
+
+    _add_replay(commands.add_parser("replay", help="what another policy would have done with recorded traffic"))
     return parser
+
+
+def _add_replay(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Judge the exchanges of an audit by another policy, from their recorded scores: what would have changed, for "
+        "whom, and what only scoring anew could tell. Texts are scored again where the audit holds them."
+    )
+    parser.add_argument("audit", type=Path, nargs="+", metavar="AUDIT.jsonl", help="also several: audit.jsonl*")
+    parser.add_argument("--policy", required=True, metavar="P", help="a policy file, default or strict")
+    parser.add_argument("--tenant", metavar="ID", help="only this tenant's exchanges")
+    parser.add_argument("--was", metavar="POLICY", help="only exchanges that were judged by the policy of this name")
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="score with its scorer; default: the one that ships"
+    )
+    parser.set_defaults(command=_replay)
 
 
 def _add_calibrate(parser: argparse.ArgumentParser) -> None:
@@ -167,15 +192,44 @@ def _check(args: argparse.Namespace) -> int:
     from proxy.settings import find_config  # noqa: PLC0415
 
     problems, notes = list(check_policies(args.policies)), []
-    if args.config is not None or not args.policies:
-        file = find_config(args.config)
+    file = find_config(args.config) if args.config is not None or not args.policies else None
+    if file is not None:
         found = check_config(file)
         problems, notes = problems + found, [] if found else notes_on(file)
+    tried = 0
+    if not problems and not args.no_cases:
+        tried, problems = asyncio.run(_tried(args.policies, file))
     for line in (*problems, *notes):
         print(line)  # noqa: T201 - this command's output
     if not problems:
-        print("no problems found")  # noqa: T201
+        print("no problems found" + (f"; {tried} cases came out as expected" if tried else ""))  # noqa: T201
     return 1 if problems else 0
+
+
+async def _tried(policies: Sequence[Path], config: Path | None) -> tuple[int, list[Problem]]:
+    """Judge the cases beside policies that are right: how many there are, and what is wrong with them."""
+    from proxy.cases import trials_beside, trials_of, tried  # noqa: PLC0415
+    from proxy.check import load  # noqa: PLC0415
+    from proxy.yamlfile import in_order  # noqa: PLC0415
+
+    found = [trials_beside(path) for path in policies]
+    if config is not None:
+        store = load(config)[1]
+        found.append(trials_of(store.snapshot.policies, store.folder))
+    trials = [trial for some, _ in found for trial in some]
+    problems = [problem for _, some in found for problem in some]
+    if trials and not problems:
+        async with _scorer_of(config) as scorer:
+            problems = await tried(trials, scorer)
+    return len(trials), in_order(problems)
+
+
+def _schema(args: argparse.Namespace) -> int:
+    from proxy.schema import published  # noqa: PLC0415
+
+    file = published(args.of)
+    print(file if args.path else file.read_text(encoding="utf-8"), end="\n" if args.path else "")  # noqa: T201
+    return 0
 
 
 def _score(args: argparse.Namespace) -> int:
@@ -226,9 +280,57 @@ async def _calibrated(options: Any, policy: Path, config: Path | None) -> str:
         return await run(options, load_policy(policy), scorer)
 
 
+def _replay(args: argparse.Namespace) -> int:
+    from proxy.policy.store import load_policy  # noqa: PLC0415
+    from proxy.replay.command import Options, run  # noqa: PLC0415
+
+    policy = load_policy(_policy_file(args.policy))
+    options = Options(files=tuple(args.audit), tenant=args.tenant, was=args.was)
+    report = asyncio.run(run(options, policy, partial(_scorer_of, args.config)))
+    if sys.stdout.isatty():
+        print(report.text)  # noqa: T201 - this command's output
+    else:
+        print(json.dumps(report.object, ensure_ascii=False, indent=2))  # noqa: T201
+    return 0
+
+
+def _evaluate(args: argparse.Namespace) -> int:
+    from proxy.evaluate.catalogue import Marking  # noqa: PLC0415 - only when wanted
+    from proxy.evaluate.command import RESULTS, Options  # noqa: PLC0415
+
+    output = args.output or RESULTS
+    options = Options(
+        data=args.data,
+        output=output,
+        report=args.report,
+        metrics=args.metrics,
+        marking=Marking(thresholds=dict(args.thresholds), tolerance=args.tolerance),
+        similarity=args.similarity,
+        baseline=args.baseline,
+    )
+    files = [args.data, options.output, options.page, options.journal, *filter(None, (args.baseline,))]
+    if len({file.resolve() for file in files}) < len(files):
+        args.parser.error("DATA.jsonl, --output, --report and --baseline must be different files")
+    done = asyncio.run(_evaluated(options, _policy_file(args.policy), args.config))
+    print(done.summary)  # noqa: T201 - this command's output
+    for problem in done.problems:
+        sys.stderr.write(f"groundwarden: {' '.join(problem.split())}\n")
+    return 1 if done.problems else 0
+
+
+async def _evaluated(options: Any, policy: Path, config: Path | None) -> Any:
+    from proxy import app  # noqa: PLC0415
+    from proxy.evaluate.command import run  # noqa: PLC0415
+    from proxy.policy.store import load_policy  # noqa: PLC0415
+
+    async with _models_of(config) as (settings, scorer, upstreams):
+        judge = app.build_judge(settings, upstreams)
+        return await run(options, load_policy(policy, scorer=scorer.name), scorer, judge)
+
+
 @asynccontextmanager
-async def _scorer_of(config: Path | None) -> AsyncIterator[Scorer]:
-    """The scorer that a config.yaml names, or the one that ships; closed, with what it asks, at the end."""
+async def _models_of(config: Path | None) -> AsyncIterator[tuple[Settings, Scorer, UpstreamSet]]:
+    """What a config.yaml names, or the scorer that ships and nothing else; closed at the end."""
     from proxy import app  # noqa: PLC0415
     from proxy.check import load  # noqa: PLC0415
     from proxy.settings import Settings  # noqa: PLC0415
@@ -240,10 +342,17 @@ async def _scorer_of(config: Path | None) -> AsyncIterator[Scorer]:
     scorer = app.build_scorer(settings, upstreams)
     try:
         await upstreams.warm()
-        yield scorer
+        yield settings, scorer, upstreams
     finally:
-        await scorer.close()
+        await scorer.close()  # before the models, for it may be asking one
         await upstreams.close()
+
+
+@asynccontextmanager
+async def _scorer_of(config: Path | None) -> AsyncIterator[Scorer]:
+    """The scorer that a config.yaml names, or the one that ships; closed, with what it asks, at the end."""
+    async with _models_of(config) as (_, scorer, _):
+        yield scorer
 
 
 def _policy_file(named: str) -> Path:
@@ -300,11 +409,6 @@ def _as_table(trace: dict[str, Any]) -> str:
 
 def _shown(score: float | None) -> str:
     return "-" if score is None else f"{score:.4f}"
-
-
-def _not_yet(args: argparse.Namespace) -> int:
-    sys.stderr.write(f"groundwarden: {args.name} is not here yet\n")
-    return 2
 
 
 def _fail(error: Exception) -> int:

@@ -223,6 +223,7 @@ def _config(folder: Path, upstream: str, port: int) -> Path:
     settings = {
         "server": {"port": port, "admin_port": 0},
         "model_list": [{"model_name": _MODEL, "litellm_params": params}],
+        "bedrock_models": {"*": _MODEL},
     }
     file.write_text(yaml.safe_dump(settings), encoding="utf-8")
     return file

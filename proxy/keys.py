@@ -80,6 +80,10 @@ class OneOf:
         schemas = {name: handler.generate_schema(keys) for name, keys in self.choices.items()}
         return core_schema.tagged_union_schema(schemas, self.choose)
 
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: Any) -> dict[str, Any]:
+        """The choices, in their order, with what chooses beside them; ``proxy/schema.py`` makes conditions of it."""
+        return {**handler(schema), "x-by": self.by, "x-choices": list(self.choices)}
+
     def choose(self, value: Any) -> str:
         """The name of the choice that a value is, or is meant to be."""
         name = value.get(self.by) if isinstance(value, dict) else getattr(value, self.by, None)
@@ -87,17 +91,6 @@ class OneOf:
         if not isinstance(name, str):
             return first
         return name if name in self.choices else nearest(name, self.choices) or first
-
-
-def refuse_unless_null(remedy: str) -> BeforeValidator:
-    """Accept null only: the key's work has not been built yet."""
-
-    def check(value: Any) -> None:
-        if value is not None:
-            message = f"is not yet supported; {remedy}"
-            raise ValueError(message)
-
-    return BeforeValidator(check)
 
 
 Model = TypeVar("Model", bound=Keys)

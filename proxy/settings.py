@@ -1,8 +1,8 @@
 """config.yaml as frozen ``Settings``. Every problem in it is found, and placed at its line.
 
 Secrets are resolved here and go no further than they must: tenants and the admin port are known by the SHA-256 of
-their keys; only ``model_list``, ``scorer_key`` and ``aws_secrets`` hold keys in the clear, and are not shown when
-settings are printed.
+their keys; only ``model_list``, ``scorer_key``, ``audit_key`` and ``aws_secrets`` hold keys in the clear, and are not
+shown when settings are printed.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from proxy.keys import Count, Flag, Integer, Keys, Name, Number, OneOf, nearest, refuse_unless_null, validate
+from proxy.keys import Count, Flag, Integer, Keys, Name, Number, OneOf, nearest, validate
 from proxy.policy.store import DEFAULT
 from proxy.yamlfile import VARIABLE, ConfigError, FromEnvironment, Problem, dotted, plain
 
@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from proxy.yamlfile import Document, KeyPath
+
+MIN_AUDIT_KEY = 16
+"""Characters that the key of the audit's hashes must have: who guesses it can try texts until a hash fits."""
+
+STDOUT = "-"
+"""The ``audit.path`` that is standard output."""
+
+VERBATIM = "x-verbatim"
+"""Marks, in a field's JSON Schema, that ``os.environ/NAME`` may not stand for its value."""
 
 CONFIG_NAME = "config.yaml"
 """Where settings are looked for when no file is named."""
@@ -75,6 +84,11 @@ def _label(value: Any) -> Any:
     return value
 
 
+def _shown_as(pattern: re.Pattern[str]) -> Any:
+    """What editors are told of a text that is checked here, in words of our own."""
+    return Field(json_schema_extra={"pattern": f"^{pattern.pattern}$"})
+
+
 def shipped_policies() -> Path:
     """Find the policies that come with the program: inside an installed package, or beside it in a checkout."""
     inside = _HERE / "policies"
@@ -83,13 +97,19 @@ def shipped_policies() -> Path:
 
 Port = Annotated[Integer, Field(ge=0, le=65535)]
 """A TCP port; 0 takes a free one."""
-Digest = Annotated[Name, AfterValidator(_digest)]
+Digest = Annotated[Name, AfterValidator(_digest), _shown_as(_SHA256)]
 """SHA-256 in 64 lower-case hexadecimal digits."""
 Seconds = Annotated[Number, Field(gt=0)]
 """A stretch of time, more than none."""
-Url = Annotated[Name, AfterValidator(_url)]
+Variable = Annotated[Name, Field(json_schema_extra={"pattern": f"^{VARIABLE.pattern}$", VERBATIM: True})]
+"""The name of an environment variable, which holds a secret. Whether it is one is checked with what it holds."""
+Url = Annotated[Name, AfterValidator(_url), _shown_as(re.compile(r"https?://[^@#]+"))]
 """An http or https address."""
-Label = Annotated[str | int, BeforeValidator(_label)]
+Label = Annotated[
+    str | int,
+    BeforeValidator(_label),
+    WithJsonSchema({"anyOf": [{"type": "string", "minLength": 1}, {"type": "integer"}]}),
+]
 """A label of a model: its name or its index."""
 PairTokens = Annotated[Integer, Field(ge=128)]
 """Tokens of a pair; with fewer there is no room for a claim and its evidence."""
@@ -105,7 +125,7 @@ class Server(Keys):
     port: Port = 8080
     admin_host: Name = "127.0.0.1"
     admin_port: Port = 9464
-    admin_key_env: Name | None = None
+    admin_key_env: Variable | None = None
     max_body_bytes: Count = 4_194_304
     insecure: Flag = False
 
@@ -113,19 +133,27 @@ class Server(Keys):
 class AwsKey(Keys):
     """An access key as AWS has them: its id, and the variable that holds the secret to sign with."""
 
-    access_key_id: Annotated[Name, AfterValidator(_access_key_id)]
-    secret_env: Name
+    access_key_id: Annotated[Name, AfterValidator(_access_key_id), _shown_as(_ACCESS_KEY_ID)]
+    secret_env: Variable
+
+
+class TenantLimits(Keys):
+    """How much of one server a tenant may use: requests a minute, and requests at once. None is as much as it likes."""
+
+    requests_per_minute: Count | None = None
+    concurrency: Count | None = None
 
 
 class Tenant(Keys):
     """A caller: the policy it is under, others it may name, the SHA-256 of each of its keys, a key that signs."""
 
-    id: Annotated[Name, AfterValidator(_tenant_id)]
+    id: Annotated[Name, AfterValidator(_tenant_id), _shown_as(_TENANT_ID)]
     policy: Name = DEFAULT
     policies: tuple[Name, ...] = ()
     key_sha256: tuple[Digest, ...] = ()
-    key_env: Name | None = None
+    key_env: Variable | None = None
     aws: AwsKey | None = None
+    limits: TenantLimits = TenantLimits()
 
     @property
     def allowed(self) -> frozenset[str]:
@@ -176,7 +204,7 @@ class RemoteSettings(Keys):
 
     backend: Backend = "remote"
     url: Url
-    api_key_env: Name | None = None
+    api_key_env: Variable | None = None
     evidence: Literal["pieces", "whole"] = "pieces"
     max_tokens: PairTokens = 256
     pairs_per_call: Count = 64
@@ -198,10 +226,25 @@ _ByBackend = OneOf(
 )
 
 
-class Audit(Keys):
-    """Where exchanges are written down."""
+class JudgeModel(Keys):
+    """A model of ``model_list`` that is asked what no scorer can tell. ``timeout`` is for one question."""
 
-    path: Annotated[None, refuse_unless_null("try null")] = None
+    model: Name
+    timeout: Seconds = 60.0
+    concurrency: Count = 8
+
+
+class Audit(Keys):
+    """Where exchanges are written down: a file, ``-`` for standard output, or null for nowhere.
+
+    Before the file grows beyond ``max_bytes`` it becomes ``NAME.1``, and so on to ``keep`` old ones. ``key_env`` names
+    the variable with the key that texts are hashed with; without one each process makes its own.
+    """
+
+    path: Name | None = None
+    max_bytes: Count = 104_857_600
+    keep: Count = 5
+    key_env: Variable | None = None
 
 
 class SettingsKeys(Keys):
@@ -212,6 +255,7 @@ class SettingsKeys(Keys):
     policies: Path = Field(default_factory=shipped_policies)
     tenants: tuple[Tenant, ...] = ()
     scorer: Annotated[ScorerSettings, _ByBackend] = EmbeddedSettings()
+    judge: JudgeModel | None = None
     bedrock_models: dict[Name, Name] = Field(default_factory=dict)
     """Bedrock's model ids, or ``*`` for all others, each with a ``model_name``."""
     audit: Audit = Audit()
@@ -220,15 +264,24 @@ class SettingsKeys(Keys):
 class Settings(SettingsKeys):
     """All of config.yaml, with its names of variables resolved.
 
-    ``policies`` is absolute or relative to the working directory, no longer to the file, and so is a scorer's
-    ``model`` that is a folder. Every tenant has at least one ``key_sha256``, or an ``aws`` key, whose secret is in
-    ``aws_secrets`` by its id. ``admin_key_sha256`` is None when the admin port asks for no key, ``scorer_key`` when a
-    remote scorer does not.
+    ``policies`` is absolute or relative to the working directory, no longer to the file, and so are a scorer's
+    ``model`` that is a folder and ``audit.path``. Every tenant has at least one ``key_sha256`` or an ``aws`` key, whose
+    secret is in ``aws_secrets`` by its id. ``admin_key_sha256`` is None when the admin port asks for no key,
+    ``scorer_key`` when a remote scorer does not, ``audit_key`` when each process makes its own.
     """
 
     admin_key_sha256: Digest | None = None
     scorer_key: str | None = Field(default=None, repr=False)
+    audit_key: str | None = Field(default=None, repr=False)
     aws_secrets: dict[str, str] = Field(default_factory=dict, repr=False)
+
+    @property
+    def judge_model(self) -> JudgeModel | None:
+        """The judge that is named, else the one that scores; None when there is neither."""
+        scorer = self.scorer
+        if self.judge is None and isinstance(scorer, JudgeSettings):
+            return JudgeModel(model=scorer.model, timeout=scorer.timeout, concurrency=scorer.concurrency)
+        return self.judge
 
     @property
     def required_policies(self) -> frozenset[str]:
@@ -273,8 +326,13 @@ def policies_folder(document: Document) -> Path:
 def model_folder(document: Document) -> Path | None:
     """Find the folder that a scorer's ``model`` names; None when it names none, and so a model on the hub."""
     written = _mapping(document.value.get("scorer")).get("model")
-    folder = document.file.parent / Path(written).expanduser() if isinstance(written, str) else None
-    return folder if folder is not None and folder.is_dir() else None
+    if not isinstance(written, str):
+        return None
+    try:
+        folder = document.file.parent / Path(written).expanduser()
+        return folder if folder.is_dir() else None
+    except (OSError, RuntimeError, ValueError):  # too long, nobody's home, or with a character no path can have
+        return None
 
 
 def tenants_written(document: Document) -> list[tuple[int, dict[str, Any]]]:
@@ -301,6 +359,8 @@ def _resolved(keys: SettingsKeys, document: Document, environ: Mapping[str, str]
         "admin_key_sha256": sha256_of(environ[admin_key]) if admin_key else None,
         "scorer": _with_folder(keys.scorer, document),
         "scorer_key": _scorer_key(keys.scorer, environ),
+        "audit": _with_place(keys.audit, document),
+        "audit_key": environ[keys.audit.key_env].strip() if keys.audit.key_env else None,
         "aws_secrets": {
             tenant.aws.access_key_id: environ[tenant.aws.secret_env].strip()
             for tenant in keys.tenants
@@ -315,6 +375,13 @@ def _with_folder(scorer: ScorerSettings, document: Document) -> ScorerSettings:
     if not isinstance(scorer, TransformersSettings) or folder is None:
         return scorer
     return scorer.model_copy(update={"model": str(folder)})
+
+
+def _with_place(audit: Audit, document: Document) -> Audit:
+    """The audit with its path from the working directory; standard output has none."""
+    if audit.path in (None, STDOUT):
+        return audit
+    return audit.model_copy(update={"path": str(document.file.parent / Path(str(audit.path)).expanduser())})
 
 
 def _scorer_key(scorer: ScorerSettings, environ: Mapping[str, str]) -> str | None:
@@ -340,6 +407,7 @@ def _across(document: Document, environ: Mapping[str, str]) -> Iterator[Problem]
     if isinstance(server, dict):
         yield from _open_to_all(document, server)
         yield from _variable(document, ("server", "admin_key_env"), server.get("admin_key_env"), environ)
+    yield from _audit(document, environ)
     key = _mapping(document.value.get("scorer")).get("api_key_env")
     yield from _variable(document, ("scorer", "api_key_env"), key, environ)
     for index, tenant in tenants:
@@ -354,6 +422,15 @@ def _across(document: Document, environ: Mapping[str, str]) -> Iterator[Problem]
         for index, tenant in tenants
     ]
     yield from _repeated(document, signing, "access key")
+
+
+def _audit(document: Document, environ: Mapping[str, str]) -> Iterator[Problem]:
+    """Find a key of the audit's hashes that is none. Whether its file can be written is for ``check`` to find."""
+    key_env = _mapping(document.value.get("audit")).get("key_env")
+    yield from _variable(document, ("audit", "key_env"), key_env, environ)
+    if isinstance(key_env, str) and 0 < len(environ.get(key_env, "").strip()) < MIN_AUDIT_KEY:
+        message = f"names a key shorter than {MIN_AUDIT_KEY} characters, which can be guessed; try openssl rand -hex 32"
+        yield document.problem(("audit", "key_env"), message)
 
 
 def _unknown_models(document: Document) -> Iterator[Problem]:
@@ -377,12 +454,13 @@ def _open_to_all(document: Document, server: dict[str, Any]) -> Iterator[Problem
         return
     host, insecure = server.get("host"), server.get("insecure")
     insecure = insecure.scalar() if isinstance(insecure, FromEnvironment) else insecure
-    if isinstance(host, str) and not _is_loopback(host) and insecure is not True:
+    if isinstance(host, str) and not is_loopback(host) and insecure is not True:
         message = "must be a loopback address when there are no tenants, or anyone who reaches it may use the models"
         yield document.problem(("server", "host"), f"{message}; try 127.0.0.1, tenants, or server.insecure: true")
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a name or address is this machine's own, that no other reaches."""
     try:
         return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:

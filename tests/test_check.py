@@ -101,6 +101,15 @@ def checkpoint(folder: Path, **fields) -> None:
     (folder / "config.json").write_text(json.dumps({"architectures": ["BertForSequenceClassification"], **fields}))
 
 
+def test_a_judge_must_be_a_model_of_the_list(tmp_path):
+    """As the one that scores must."""
+    file = tmp_path / "config.yaml"
+    models = "model_list: [{model_name: gpt, litellm_params: {model: openai/gpt, api_key: k}}]"
+    file.write_text(f"{models}\njudge: {{model: gpd}}\n", encoding="utf-8")
+    [problem] = check_config(file)
+    assert str(problem).endswith("2:16: judge.model: must be a model_name of model_list; try gpt")
+
+
 LABELS = {"id2label": {"0": "yes", "1": "no"}, "label2id": {"yes": 0, "no": 1}}
 
 
@@ -151,6 +160,19 @@ def test_a_scorer_that_may_start_is_let_through(write, tmp_path, scorer):
     checkpoint(tmp_path / "odd", id2label={"0": "yes-it-is", "1": "no"})
 
     assert told(write(f"scorer: {scorer}")) == []
+
+
+@pytest.mark.parametrize("path", ["none/audit.jsonl", "."])
+def test_an_audit_that_cannot_be_written_is_found(write, path):
+    """Its folder must exist, and it must be a file."""
+    [problem] = told(write(f"policies: policies\naudit: {{path: {path}}}"))
+    assert problem.startswith("config.yaml:3:15: audit.path: must be a file in a folder that exists")
+
+
+def test_an_audit_that_can_be_written_is_let_through(write):
+    """A file that is to be made, and standard output."""
+    assert told(write("policies: policies\naudit: {path: audit.jsonl}")) == []
+    assert told(write('policies: policies\naudit: {path: "-"}')) == []
 
 
 def test_a_missing_extra_is_found(write, monkeypatch):
@@ -223,8 +245,16 @@ def test_the_command_lines_host_and_port_are_checked_with_the_rest(write):
 
 def test_what_is_buffered_all_the_same_is_said(write):
     """A policy whose streams cannot be released sentence by sentence is right, and told of."""
-    file = write("policies: policies", plain="{}", whole="grounding: {aggregate: mean}", asked="stream: buffer")
-    assert [note.split(":")[0] for note in notes_on(file, environ=ENVIRON)] == ["policy whole"]
+    file = write(
+        "policies: policies",
+        plain="{}",
+        whole="grounding: {aggregate: mean}",
+        asked="stream: buffer\ngrounding: {action: redact}",
+        changed="grounding: {action: redact}",
+        repeated="retry: {attempts: 1}",
+    )
+    noted = [note.split(":")[0] for note in notes_on(file, environ=ENVIRON)]
+    assert noted == ["policy changed", "policy repeated", "policy whole"]
 
 
 def test_policies_are_checked_without_a_config(tmp_path):
@@ -255,7 +285,7 @@ def test_every_key_is_written_out_in_the_shipped_default():
     """default.yaml shows each key there is, so that it can serve as the reference."""
     text = (shipped_policies() / "default.yaml").read_text()
 
-    assert all(f"{name}:" in text for name in set(Policy.model_fields) - {"name"})
+    assert all(f"{name}:" in text for name in set(Policy.model_fields) - {"name", "in_sample"})
 
 
 def test_the_example_config_is_right():

@@ -26,13 +26,23 @@ LAYERS = {
     "scoring": ("grounding", "upstream.base"),  # a scorer may ask a model, through the seam
     "guard": ("grounding", "policy.model", "scoring.base", "upstream.base"),
     "observe": ("grounding", "policy.model", "upstream.base", "guard"),
+    "page": ("grounding", "policy.model", "guard"),
+    "replay": ("grounding", "policy.model", "guard", "scoring.base", "tables", "progress"),
+    # Evaluating asks a model through the same seam as a scorer that is one.
+    "evaluate": (
+        *("grounding", "policy.model", "guard", "scoring.base", "scoring.asking", "upstream.base", "tables"),
+        "progress",
+    ),
     "calibrate": ("grounding", "policy.model", "guard", "scoring.base", "tables", "progress"),
     "access": ("grounding", "policy", "upstream.base", "guard", "settings"),  # tenants are read from the settings
     # Surfaces know who calls, and which fields to refuse; steering is a list of words that imports nothing.
     "surfaces": ("grounding", "policy.model", "upstream.base", "upstream.steering", "guard", "access"),
 }
 # Where the parts are chosen and joined; these may import everything, and nothing above may import them but as said.
-COMPOSITION = {"__init__", "__main__", "admin", "app", "check", "cli", "demo", "progress", "settings", "tables"}
+COMPOSITION = {
+    *("__init__", "__main__", "admin", "app", "cases", "check", "cli", "demo", "progress", "schema", "settings"),
+    *("tables", "throttle"),
+}
 
 # Heavy or leaky libraries: the one folder that may know them, in one file.
 SINGLE_IMPORTERS = {
@@ -212,4 +222,4 @@ def test_nothing_depends_on_tests(module):
     """The program imports neither its tests nor the tools that only tests need."""
     roots = {name.split(".")[0] for name in IMPORTS[module]}
     test_modules = {path.stem for path in (ROOT / "tests").rglob("*.py")}
-    assert not roots & ({"tests", "pytest", "hypothesis", "boto3", "openai"} | test_modules)
+    assert not roots & ({"tests", "pytest", "hypothesis", "azure", "boto3", "openai"} | test_modules)

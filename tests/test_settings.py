@@ -22,7 +22,7 @@ from proxy.yamlfile import ConfigError, parse
 
 FILE = Path("etc/config.yaml")
 MODELS = "model_list: [{model_name: gpt, litellm_params: {model: openai/gpt, api_key: os.environ/KEY}}]\n"
-ENVIRON = {"KEY": "sk-upstream-secret", "ACME_KEY": "acme-secret\n", "PORT": "80", "YES": "true"}
+ENVIRON = {"KEY": "sk-upstream-secret", "ACME_KEY": "acme-secret\n", "PORT": "80", "YES": "true", "SHORT": "0123456"}
 HASH = hashlib.sha256(b"one").hexdigest()
 OTHER = hashlib.sha256(b"two").hexdigest()
 
@@ -40,6 +40,25 @@ def problems_of(text: str) -> list[str]:
     settings, problems = settings_from(parse(FILE, (MODELS + text).encode(), environ=ENVIRON), environ=ENVIRON)
     assert settings is None
     return [str(problem) for problem in problems]
+
+
+def test_the_judge_is_the_one_named_or_the_one_that_scores():
+    """With neither there is none."""
+    assert loaded("").judge_model is None
+    scoring = loaded("scorer: {backend: llm, model: gpt-4o-mini, timeout: 7, concurrency: 3}").judge_model
+    assert scoring.model_dump() == {"model": "gpt-4o-mini", "timeout": 7, "concurrency": 3}
+    both = loaded("scorer: {backend: llm, model: gpt-4o-mini}\njudge: {model: other}")
+    assert both.judge_model.model_dump() == {"model": "other", "timeout": 60, "concurrency": 8}
+
+
+def test_the_audit_is_where_the_file_says():
+    """A path is relative to the file, a dash is standard output, and the key comes from the environment."""
+    assert loaded("audit: {path: logs/a.jsonl}").audit.path == "etc/logs/a.jsonl"
+    assert loaded('audit: {path: "-"}').audit.path == "-"
+    settings = loaded("audit: {path: /var/a.jsonl, max_bytes: 10, keep: 2, key_env: KEY}")
+    assert settings.audit.model_dump() == {"path": "/var/a.jsonl", "max_bytes": 10, "keep": 2, "key_env": "KEY"}
+    assert settings.audit_key == "sk-upstream-secret"
+    assert "sk-upstream-secret" not in repr(settings)
 
 
 def test_the_defaults_are_those_of_the_interface():
@@ -234,7 +253,12 @@ REFUSED = [
     ("scorer: {backend: remote, url: 'http://a/', api_key_env: sk-secret}", "must be the name of an environment"),
     ("scorer: {threads: 0}", "must be 1 or more"),
     ("scorer: {queue_pairs: 0}", "must be 1 or more; try 256"),
-    ("audit: {path: audit.jsonl}", "audit.path: is not yet supported"),
+    ("audit: {path: 7}", "audit.path: must be text"),
+    ("audit: {file: a.jsonl}", "audit.file: is not a known key"),
+    ("audit: {path: a.jsonl, keep: 0}", "audit.keep: must be 1 or more; try 5"),
+    ("audit: {path: a.jsonl, max_bytes: 0}", "audit.max_bytes: must be 1 or more"),
+    ("audit: {path: a.jsonl, key_env: NOT_SET}", "audit.key_env: needs the environment variable NOT_SET"),
+    ("audit: {path: a.jsonl, key_env: SHORT}", "audit.key_env: names a key shorter than 16 characters"),
     ("bedrock_models: {some.model-v1:0: nobody}", "some.model-v1:0: must be a model_name of model_list; try"),
     ("bedrock_models: {some.model-v1:0: 7}", "must be text"),
     ("bedrock_models: [some.model-v1:0]", "bedrock_models: must be a mapping"),

@@ -159,7 +159,15 @@ def combined(features: torch.Tensor, owner: torch.Tensor, weights: torch.Tensor,
     return torch.full((claims_in_all,), -1e9).scatter_reduce(0, owner, logits, "amax")
 
 
-_LEAST = {"transposed": 1.5, "answered": 2.5, "missing": 0.5, "disorder": 0.75, "changed": 1.0}
+_LEAST = {
+    "transposed": 1.5,
+    "answered": 2.5,
+    "remeasured": 1.5,
+    "altered": 3.0,
+    "missing": 0.5,
+    "disorder": 0.75,
+    "changed": 1.0,
+}
 LEAST = torch.tensor([_LEAST.get(name, 0.0) for name in WEIGHED])
 """The least that a sign lowers the logit by. Names in each other's place, and questions with their answers, are too
 rare in these sets to be weighed by them. And these sets are single sentences, most of them written to be reworded or

@@ -10,6 +10,9 @@ Japan." it calls "The capital of Japan is London" supported. So where a claim re
 a single name or number exchanged for one found elsewhere, a single sentence must support it, and not the mixture. This
 file only chooses the evidence; the scorer judges it, and an honest paraphrase of one sentence keeps its score.
 
+A source's attributes stand beside a text of it where the claim speaks of them, and nowhere else: "Wikipedia says that
+..." needs the author, and no other claim is read more surely with it.
+
 It knows words and spans, and neither scores nor thresholds.
 """
 
@@ -23,11 +26,12 @@ from typing import TYPE_CHECKING
 
 from proxy.grounding.asked import is_question, last_read_with
 from proxy.grounding.claims import segments
-from proxy.grounding.types import Window
+from proxy.grounding.evidence import MOST_OF_VALUE
+from proxy.grounding.types import Source, Window
 from proxy.grounding.words import terms, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 SENTENCES = 4
 """Single sentences scored for a claim, the nearest first."""
@@ -44,28 +48,45 @@ _WORTH = 0.12
 _GAP = 8
 """Characters that may lie between sentences that follow each other: white space, a list's mark."""
 
+_LONGEST_NAME = 3  # words
 _SHARE_OF_FRAME = 0.7
 """How much of its other words one must share with the other to count as the same statement."""
 
 _PRONOUN = re.compile(r"\W*(?:it|its|he|his|she|her|they|their|this|that|these|those)\b", re.IGNORECASE)
+_REFERS = re.compile(r"\b(?:it|its|he|his|him|she|her|they|their|them)\b", re.IGNORECASE)
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A premise: one stretch of a source, or several in the order in which they stand."""
+    """A premise: one stretch of a source, or several in the order in which they stand.
+
+    ``said`` are sources by number and what is said of their text, which is read behind it. ``sentence`` is true for a
+    single sentence, with the one before it if it opens with a pronoun.
+    """
 
     parts: tuple[Window, ...]
+    said: tuple[tuple[int, str], ...] = ()
+    sentence: bool = False
 
     @classmethod
-    def of(cls, windows: Iterable[Window]) -> Piece:
-        """These stretches, in the order in which they stand."""
-        return cls(tuple(sorted(windows, key=_place)))
+    def of(cls, windows: Iterable[Window], said: Mapping[int, str] | None = None, *, sentence: bool = False) -> Piece:
+        """These stretches, in the order in which they stand, with what is said of their sources."""
+        parts = tuple(sorted(windows, key=_place))
+        numbers = dict.fromkeys(part.source for part in parts) if said else ()
+        return cls(parts, tuple((number, said[number]) for number in numbers if said and number in said), sentence)
 
     @property
     def text(self) -> str:
         """What the scorer reads."""
-        return " ".join(part.text for part in self.parts)
+        if not self.said:
+            return " ".join(part.text for part in self.parts)
+        said = dict(self.said)
+        last = {part.source: at for at, part in enumerate(self.parts)}
+        return " ".join(
+            f"{part.text} ({said[part.source]})" if part.source in said and last[part.source] == at else part.text
+            for at, part in enumerate(self.parts)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,26 +97,58 @@ class _Sentence:
     opens_with_pronoun: bool
 
 
-def evidence_for(claim: str, windows: Sequence[Window]) -> tuple[list[Piece], list[Piece]]:
+def spoken_of(claim: str, windows: Iterable[Window], sources: Sequence[Source]) -> dict[int, str]:
+    """The attributes that ``claim`` speaks of, of the sources of these windows, as they are read behind their text.
+
+    An attribute is spoken of by a word of its value, or by its name, which is then told too.
+    """
+    words = frozenset(terms(claim))
+    numbers = dict.fromkeys(window.source for window in windows)
+    told = {number: ", ".join(_told(sources[number], words)) for number in numbers if number < len(sources)}
+    return {number: text for number, text in told.items() if text}
+
+
+def _told(source: Source, words: frozenset[str]) -> Iterator[str]:
+    for name, whole in source.attributes:
+        value = whole[:MOST_OF_VALUE].strip()
+        if value and words.intersection(terms(name)):
+            yield f"{name}: {value}"
+        elif words.intersection(terms(value)):
+            yield value
+
+
+def evidence_for(
+    claim: str, windows: Sequence[Window], said: Mapping[int, str] | None = None
+) -> tuple[list[Piece], list[Piece]]:
     """What may support ``claim``: the sentences nearest to it, and the windows to ask if they do not.
 
-    ``windows`` come likeliest first. Neither windows nor composed sentences when the claim looks like a mixture: no
-    sentence holds all of its names and numbers, but one holds all save one, with mostly the same other words and
-    another value in its place, and the missing value is in another one.
+    ``windows`` come likeliest first; ``said`` is what ``spoken_of`` gives. Neither windows nor composed sentences when
+    the claim looks like a mixture: no sentence holds all of its names and numbers, but one holds all save one, with
+    mostly the same other words and another value in its place, and the missing value is in another one. Nor that other
+    one, where it shares less of the claim's words: "Acme was founded by Lee" beside "Acme was founded by Ann. Ann was
+    followed by Lee.".
     """
     names = _names(window.text for window in windows)
-    sentences = _sentences(windows, names)
+    sentences = _sentences(windows, names, said or {})
     words = frozenset(terms(claim))
     weights = _weights(words, sentences)
     nearest = sorted(sentences, key=lambda sentence: -_nearness(words, sentence, weights))
-    pieces = [Piece((sentence.window,)) for sentence in nearest[:SENTENCES]]
-    if _mixes(words, _values(words, names), sentences):
+    ordered = sorted((sentence.window for sentence in sentences), key=_place)
+    lenders = _lenders(words, _values(words, names), sentences)
+    kept = [sentence for sentence in nearest if sentence not in (lenders or ())]
+    pieces = [Piece.of(_with_referent(one, ordered), said, sentence=True) for one in kept[:SENTENCES]]
+    if lenders is not None:
         return pieces, []
-    together = (_with_neighbours(nearest, sentences), _composed(words, nearest, weights))
-    pieces += [Piece.of(each) for each in together if len(each) > 1]
+    together = (_with_neighbours(nearest, ordered), _composed(words, nearest, weights))
+    pieces += [Piece.of(each, said) for each in together if len(each) > 1]
     first = list({piece.text: piece for piece in pieces}.values())
-    asked = {piece.text.strip() for piece in first}
-    return first, [Piece((window,)) for window in windows[:WINDOWS] if window.text.strip() not in asked]
+    asked = {(_joined(piece), piece.said) for piece in first}
+    whole = [Piece.of([window], said) for window in windows[:WINDOWS]]
+    return first, [piece for piece in whole if (_joined(piece), piece.said) not in asked]
+
+
+def _joined(piece: Piece) -> str:
+    return " ".join(part.text for part in piece.parts).strip()
 
 
 def _weights(words: frozenset[str], sentences: Sequence[_Sentence]) -> dict[str, float]:
@@ -109,11 +162,18 @@ def _nearness(words: frozenset[str], sentence: _Sentence, weights: dict[str, flo
     return sum(weights[word] for word in words & sentence.words) / (len(words) + 0.3 * len(sentence.words) + 1)
 
 
-def _with_neighbours(nearest: Sequence[_Sentence], sentences: Sequence[_Sentence]) -> list[Window]:
+def _with_referent(sentence: _Sentence, ordered: Sequence[Window]) -> list[Window]:
+    """A sentence, after the one before it if it opens with a pronoun: alone it would speak of whom the claim names."""
+    at = ordered.index(sentence.window)
+    if at and sentence.opens_with_pronoun and _adjoin(ordered[at - 1], sentence.window):
+        return [ordered[at - 1], sentence.window]
+    return [sentence.window]
+
+
+def _with_neighbours(nearest: Sequence[_Sentence], ordered: Sequence[Window]) -> list[Window]:
     """The nearest sentence between the one before it and the one after it: what "it" and "there" stand for."""
     if not nearest:
         return []
-    ordered = sorted((sentence.window for sentence in sentences), key=_place)
     at = ordered.index(nearest[0].window)
     before = [window for window in ordered[max(0, at - 1) : at] if _adjoin(window, ordered[at])]
     after = [window for window in ordered[at + 1 : at + 2] if _adjoin(ordered[at], window)]
@@ -152,23 +212,30 @@ def _composed(words: frozenset[str], nearest: Sequence[_Sentence], weights: dict
     return chosen
 
 
-def _mixes(words: frozenset[str], values: frozenset[str], sentences: Sequence[_Sentence]) -> bool:
+def _lenders(words: frozenset[str], values: frozenset[str], sentences: Sequence[_Sentence]) -> list[_Sentence] | None:
+    """The sentences that a mixture has its odd value from, and less else than elsewhere; None if it is no mixture."""
     if len(values) < 2 or any(values <= sentence.words for sentence in sentences):  # noqa: PLR2004 - a pair to mix
-        return False
-    return any(_exchanged(sentence, values, words - values, sentences) for sentence in sentences)
+        return None
+    frame = words - values
+    found: list[_Sentence] | None = None
+    for sentence in sentences:
+        missing = values - sentence.words
+        if _lacks_one(sentence, missing, values) and _same_statement(frame, sentence):
+            shared = len(frame & sentence.words)
+            holders = [other for other in sentences if other is not sentence and missing <= other.words]
+            if holders:
+                found = [*(found or ()), *(other for other in holders if len(frame & other.words) < shared)]
+    return found
 
 
-def _exchanged(
-    sentence: _Sentence, values: frozenset[str], frame: frozenset[str], sentences: Sequence[_Sentence]
-) -> bool:
-    missing = values - sentence.words
-    if len(missing) != 1 or not _same_statement(frame, sentence):
+def _lacks_one(sentence: _Sentence, missing: frozenset[str], values: frozenset[str]) -> bool:
+    """Whether a sentence lacks one number or name of a claim and has another where that would stand."""
+    figures = {value[0].isdigit() for value in missing}
+    if len(figures) != 1 or len(missing) > (1 if True in figures else _LONGEST_NAME):
         return False
-    (value,) = missing
-    if sentence.opens_with_pronoun and not value[0].isdigit():
+    if False in figures and (sentence.opens_with_pronoun or _REFERS.search(sentence.window.text)):
         return False  # the missing name may be what the pronoun stands for
-    others = {other for other in sentence.values - values if other[0].isdigit() == value[0].isdigit()}
-    return bool(others) and any(value in other.words for other in sentences if other is not sentence)
+    return any(other[0].isdigit() in figures for other in sentence.values - values)
 
 
 def _same_statement(frame: frozenset[str], sentence: _Sentence) -> bool:
@@ -178,22 +245,25 @@ def _same_statement(frame: frozenset[str], sentence: _Sentence) -> bool:
     return shared >= _SHARE_OF_FRAME * min(len(frame), len(own))
 
 
-def _sentences(windows: Iterable[Window], names: frozenset[str]) -> list[_Sentence]:
+def _sentences(windows: Iterable[Window], names: frozenset[str], said: Mapping[int, str]) -> list[_Sentence]:
     """Each sentence of the windows once, though windows overlap and sources repeat themselves.
+
+    Said by two sources of which different things are said, it counts twice.
 
     A question states nothing, so it is read together with what follows it: "Is it safe? No. Wash it by hand."
     """
-    found: dict[str, _Sentence] = {}
+    found: dict[tuple[str, str], _Sentence] = {}
     for window in windows:
+        besides = said.get(window.source, "")
         spans = segments(window.text)
         texts = [window.text[slice(*span)] for span in spans]
         for at, (start, _) in enumerate(spans):
             text = window.text[start : spans[last_read_with(texts, at)][1]].strip()
             begin = window.start + window.text.index(text, start)
             span = Window(source=window.source, start=begin, end=begin + len(text), text=text)
-            if text and text not in found and not is_question(text):
-                words = frozenset(terms(text))
-                found[text] = _Sentence(span, words, _values(words, names), _PRONOUN.match(text) is not None)
+            if text and (text, besides) not in found and not is_question(text):
+                words = frozenset(terms(text) + terms(besides))
+                found[text, besides] = _Sentence(span, words, _values(words, names), _PRONOUN.match(text) is not None)
     return list(found.values())
 
 

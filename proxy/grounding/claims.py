@@ -30,7 +30,6 @@ __all__ = [
     "ClaimReader",
     "hypothesis",
     "is_fragment",
-    "refusal_claim",
     "segments",
     "settled",
     "split_claims",
@@ -107,18 +106,22 @@ class ClaimReader:
         self._wordless += segment
 
 
-def split_claims(answer: str, *, query: str | None = None) -> tuple[Claim, ...]:
+def split_claims(answer: str, *, query: str | None = None, refusal: str = "") -> tuple[Claim, ...]:
     """Claims of a whole answer, in order, typed and settled. White space alone is no claim."""
     reader = ClaimReader(query)
-    return settled(reader.feed(answer) + reader.close(), query=query)
+    return settled(reader.feed(answer) + reader.close(), query=query, refusal=refusal, length=len(answer))
 
 
-def settled(claims: Sequence[Claim], *, query: str | None) -> tuple[Claim, ...]:
-    """All claims of an answer that has ended, as they are judged.
+def settled(claims: Sequence[Claim], *, query: str | None, refusal: str = "", length: int = 0) -> tuple[Claim, ...]:
+    """All claims of an answer that has ended, of ``length`` characters, as they are judged.
 
     Assent opens many answers and says nothing, and so does a heading. Where nothing else is asserted, assent may be the
-    answer to a query; and so may a heading, where nothing is left open either. They are judged then.
+    answer to a query; and so may a heading, where nothing is left open either. They are judged then. What the provider
+    itself marked as a ``refusal``, beside the text, is an abstention, whatever it says; its span is empty.
     """
+    if refusal.strip():
+        marked = Claim(index=len(claims), start=length, end=length, text=refusal.strip(), kind=ClaimKind.ABSTENTION)
+        return (*settled(claims, query=query), marked)
     if any(claim.needs_check for claim in claims):
         return tuple(claims)
     bare = all(claim.kind in {ClaimKind.COURTESY, ClaimKind.HEADING} for claim in claims)
@@ -129,11 +132,6 @@ def settled(claims: Sequence[Claim], *, query: str | None) -> tuple[Claim, ...]:
         else claim
         for claim in claims
     )
-
-
-def refusal_claim(text: str, index: int, length: int) -> Claim:
-    """What the provider itself marked as a refusal, beside an answer of ``length`` characters: its span is empty."""
-    return Claim(index=index, start=length, end=length, text=text.strip(), kind=ClaimKind.ABSTENTION)
 
 
 def _claim(index: int, start: int, segment: str, asked: Asked) -> Claim | None:

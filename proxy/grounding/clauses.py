@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from proxy.grounding.asked import is_question, reply_in, reply_to
 from proxy.grounding.cutting import MARKS, MAX_CLAIM_CHARS, is_rule, segments
 from proxy.grounding.labels import cells_of
-from proxy.grounding.numerals import MONTHS
+from proxy.grounding.numerals import MONTHS, PERIODS, UNITS
 from proxy.grounding.values import TOKEN, Value, values_in
 from proxy.grounding.words import terms as folded_terms
 from proxy.grounding.words import visible
@@ -76,6 +76,10 @@ class Clause:
     """Whether it is a question that is answered with no: all of it together is denied, and not each part."""
     asks: bool = False
     """Whether it is a question that neither yes nor no answers: it states nothing."""
+    rates: frozenset[Key] = frozenset()
+    """The periods of which it says how much there is in each: "per month", "a year", "weekly"."""
+    denials: int = 0
+    """Words in it that deny."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +225,6 @@ RELATIONS = {
         only solely / also
         always / never sometimes rarely
         until / since
-        with / without
         into / from""".splitlines()
     )
     for side, words in enumerate(line.split("/"))
@@ -258,6 +261,8 @@ _CUTS = frozenset(
     "and but while whereas or ; . y und et e aber während mientras tandis mentre enquanto terwijl maar pero mais ma "
     "mas".split()
 )
+_PER = frozenset("per / each every pro je par por al alla ao cada chaque ogni elke jede jeden jedes a".split())
+_PERIODS = frozenset({"duration", "months"})
 _REPLIES = frozenset("no non nein não nee".split())
 _FUNCTION = _LITTLE | _GERMAN | _ELSEWHERE | _DENIALS | (RELATIONS.keys() - {"following"})
 
@@ -353,7 +358,7 @@ def _items(text: str) -> tuple[list[_Item], list[str]]:
     at = 0
     while at < len(tokens):
         value, token = values.get(at), tokens[at]
-        term = label(value) if value else _term(token[:_LONGEST_WORD]) if token[0].isalnum() else ""
+        term = label(value) if value else _term_at(tokens, at)
         if term:
             items.append(_Item(term, token, tuple(gap), value, value is None and _is_name(token)))
             gap = ["'s"] if token.endswith(("'s", "\u2019s")) else []
@@ -361,6 +366,15 @@ def _items(text: str) -> tuple[list[_Item], list[str]]:
             gap.append(token.lower())
         at = value.end if value else at + 1
     return items, gap
+
+
+def _term_at(tokens: Sequence[str], at: int) -> str:
+    """The term of a token. A capital after a word is no function word: "Model Y", "vitamin A", "World War I"."""
+    token = tokens[at]
+    if len(token) == 1 and token.isupper() and at and tokens[at - 1][0].isalpha():
+        speaker = token == "I" and (at == 1 or not tokens[at - 1][0].isupper())  # noqa: S105 - a word
+        return "" if speaker else token.lower()
+    return _term(token[:_LONGEST_WORD]) if token[0].isalnum() else ""
 
 
 def label(value: Value) -> str:
@@ -436,6 +450,7 @@ class _Reader:
         self._subject: tuple[str, ...] = ()
         self._header: list[tuple[str, ...]] = []
         self._sentence = 0
+        self._asked: frozenset[str] = frozenset()  # by the sentence before, where neither yes nor no answers it
 
     def read(self, segment: str, *, at_line_start: bool, reply: Reply | None = None) -> None:
         """Add a sentence, a heading or a row. ``reply`` answers it, where it asks."""
@@ -463,11 +478,20 @@ class _Reader:
             self._heading, self._subject = tuple(item.term for item in items), ()
         begin = len(self._clauses)
         self._add(items, _parts(items), tail, respectively="respectively" in segment)
+        self._answer(begin)
         if reply is None:
             if is_question(segment):
+                self._asked = frozenset(item.term for item in items)
                 self._clauses[begin:] = [replace(clause, asks=True) for clause in self._clauses[begin:]]
         elif not reply.yes and not any(clause.denied for clause in self._clauses[begin:]):
             self._refuse(begin)
+
+    def _answer(self, begin: int) -> None:
+        """Let a first clause with a value say of what it is the answer: "How many ports has it? Four."."""
+        asked, self._asked = self._asked, frozenset()
+        first = self._clauses[begin]
+        if asked and first.values and not first.names:
+            self._clauses[begin] = replace(first, own=first.own | asked, terms=first.terms | asked)
 
     def _refuse(self, begin: int) -> None:
         """Deny all that the clauses from one on ask."""
@@ -536,6 +560,8 @@ class _Reader:
                     ),
                     relations=frozenset((word, item.term) for item in own for word in item.gap if word in RELATIONS),
                     parallel=like,
+                    rates=frozenset(_rates(own)),
+                    denials=sum(_is_denial(word) for item in own for word in item.gap),
                 )
             )
         if respectively:
@@ -650,10 +676,27 @@ def _cell_reply(cell: str) -> bool | None:
     return reply.yes if reply and reply.end == len(cell) else None
 
 
+def _rates(items: Sequence[_Item]) -> Iterator[Key]:
+    """The periods that something is said to happen in each of."""
+    for item in items:
+        word = item.token.lower()
+        if item.value:
+            kinds = item.value.asks[:1] if item.value.family in _PERIODS and not item.value.counts else ()
+            yield from kinds  # "a month", "an hour"
+        elif word in PERIODS:
+            yield PERIODS[word]
+        elif item.gap and item.gap[-1] in _PER:
+            yield from (key for key in UNITS.get(word, ()) if key[0] in _PERIODS)
+
+
 def _around_value(items: Sequence[_Item]) -> tuple[Sequence[_Item], Sequence[_Item]]:
     """The words before and after the first value."""
     at = next((at for at, item in enumerate(items) if item.value), len(items))
     return items[:at], items[at + 1 :]
+
+
+def _is_denial(word: str) -> bool:
+    return word in _DENIALS or word.endswith(("n't", "n\u2019t"))
 
 
 def _denied(items: Sequence[_Item]) -> list[int]:
@@ -662,7 +705,7 @@ def _denied(items: Sequence[_Item]) -> list[int]:
     scope = 0
     for at, item in enumerate(items):
         for place, word in enumerate(item.gap):
-            if word in _DENIALS or word.endswith(("n't", "n\u2019t")):
+            if _is_denial(word):
                 following = item.gap[place + 1] if place + 1 < len(item.gap) else item.token.lower()
                 if following == "," and not at and not place and word in _REPLIES:
                     continue  # "No, the plan covers it."

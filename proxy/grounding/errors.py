@@ -12,7 +12,8 @@
     ├── UpstreamError            502, or the upstream's own status: the model failed
     │   └── UpstreamTimeout      504
     ├── ScoringError             503: scoring failed; the policy decides what follows
-    └── Overloaded               429: the scorer's queue is full; ``retry_after`` in seconds
+    ├── Overloaded               429: the scorer's queue is full; ``retry_after`` in seconds
+    └── RateLimited              429: the tenant has used up what it may; ``retry_after`` in seconds
 """
 
 from __future__ import annotations
@@ -84,11 +85,13 @@ class UpstreamError(GroundwardenError):
     """The model failed.
 
     ``status`` is what the caller sees: the upstream's own, except 401 and 403, which are ours to hide, and
-    failures to reach it at all, which are 502. ``type``, ``param`` and ``code`` are the upstream's own.
+    failures to reach it at all, which are 502. ``type``, ``param`` and ``code`` are the upstream's own. ``quoted``:
+    the message is the upstream's too.
     """
 
     status = 502
     code: str | None = "upstream_error"
+    quoted = False
 
     def __init__(
         self,
@@ -130,6 +133,17 @@ class Overloaded(GroundwardenError):
 
     status = 429
     code = "scorer_overloaded"
+
+    def __init__(self, message: str, *, retry_after: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class RateLimited(GroundwardenError):
+    """The tenant has used up its requests; try again after ``retry_after`` seconds."""
+
+    status = 429
+    code = "rate_limit_exceeded"
 
     def __init__(self, message: str, *, retry_after: int = 1) -> None:
         super().__init__(message)

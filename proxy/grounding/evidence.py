@@ -29,6 +29,9 @@ WINDOW_TOKENS = 128
 OVERLAP_TOKENS = 40
 """Tokens that neighbouring windows share at most, so that a fact at a seam stands whole in one of them."""
 
+MOST_OF_VALUE = 300
+"""Characters of an attribute's value that are read."""
+
 _K1, _B = 1.2, 0.75
 _CHARS_PER_TOKEN = 8  # more than any language's words have on average
 
@@ -107,10 +110,14 @@ class EvidenceIndex:
             for number, source in enumerate(context.sources)
             for window in windows_of(source.text, token_spans(source.text), source=number)
         )
+        said_of = [
+            [term for _, value in source.attributes for term in terms(value[:MOST_OF_VALUE])]
+            for source in context.sources
+        ]
         self._postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
         self._lengths: list[int] = []
         for number, window in enumerate(self.windows):
-            counts = Counter(terms(window.text))
+            counts = Counter(terms(window.text) + said_of[window.source])
             self._lengths.append(counts.total())
             for term, count in counts.items():
                 self._postings[term].append((number, count))

@@ -20,6 +20,7 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 from proxy.grounding.clauses import RELATIONS, Clause, Facts, Name, facts_of, label, stems
+from proxy.grounding.numerals import PERIODS
 from proxy.grounding.values import is_close
 from proxy.grounding.wording import Written
 
@@ -43,10 +44,15 @@ _KNOWN = 0.7  # of a claim's words that the evidence must have for it to be a mi
 _ALIKE = 0.6  # of a claim's words that a clause must have to be compared word by word
 _SIDE = 8  # clauses before and after one that may belong to its sentence
 _BREAKS = 12  # places at most where a claim does not run as the evidence does, for it to be its words in another order
+_ASSENT = "yes", "ja", "sí", "oui", "sim"
+_REFERRING = frozenset("he she it they his her its their him them er sie es il elle ils elles él ella".split())
+_UNMEASURED = frozenset({"date", "clock", "code", "ordinal"})
 _LISTING = frozenset(", & and or y et und e o".split())  # between what may stand in any order
 _PART = 6  # words of what may have been exchanged
 _GAIN = 3  # steps from word to word that the exchange must set right
 _LIMITS = frozenset({"only", "solely"})  # with one a statement may agree with "no"
+_VERBATIM = 0.85  # of a claim's words that the evidence has, for it to be worded as that is
+_IN_ORDER, _MOSTLY_IN_ORDER = 0.5, 0.75  # of its pairs that stand there so
 _SHORTEST_PREFIX = 4  # that two forms of a name share: Cyprus, Cypriot
 
 
@@ -58,7 +64,9 @@ class Signs:
     ``swapped`` counts values and names that the evidence has, but says of another subject. ``transposed`` is 1 if the
     claim is worded as the evidence is once two of its names change places. ``negation`` is 1 if one of claim and
     evidence denies what the other states, ``answered`` if one of them does so by a question and its answer; ``opposed``
-    counts opposites ("rose", "fell"). ``coverage`` is the share of the claim's content words that the evidence has,
+    counts opposites ("rose", "fell") and other periods ("per day", "per month"), ``remeasured`` numbers that the
+    evidence has in another unit only ("500 g", "500 mg"). ``altered`` counts what is wrong with a claim that is
+    otherwise worded as the evidence is. ``coverage`` is the share of the claim's content words that the evidence has,
     ``order`` the share of its neighbouring pairs that stand near each other there in the same order; both are 1 for a
     claim without any.
     """
@@ -72,6 +80,8 @@ class Signs:
     negation: int
     answered: int
     opposed: int
+    remeasured: int
+    altered: int
     coverage: float
     order: float
 
@@ -86,7 +96,17 @@ class Signs:
         return found | {"changed": float(any(found.values()))}
 
 
-COUNTED = ("numbers_absent", "names_absent", "swapped", "transposed", "negation", "answered", "opposed")
+COUNTED = (
+    "numbers_absent",
+    "names_absent",
+    "swapped",
+    "transposed",
+    "negation",
+    "answered",
+    "opposed",
+    "remeasured",
+    "altered",
+)
 WEIGHED = (*COUNTED, "missing", "disorder", "changed")
 """Names of what is weighed, in order."""
 
@@ -174,6 +194,7 @@ _OPPOSITES = _both_ways("""
     agree agreed / disagree disagreed;
     critical criticized / praise praised
 """)
+_ASIDE = frozenset(stems(" ".join([*PERIODS, "hour day week month year hours days weeks months years", *_ASSENT])))
 _EITHER_WAY = frozenset(
     stems(
         "married marries marry met meet meets versus vs faces faced borders bordered neighbor cousin sibling friend "
@@ -206,25 +227,73 @@ def compare(claim: Facts, evidence: Facts) -> Signs:
     """The signs of a claim beside a piece of evidence."""
     values = [value for value, _ in claim.values if value.counts][:MOST]
     names = [name for name in claim.names if _counts(name, claim, evidence)][:MOST]
+    unknown = [name for name in names if not _has(evidence, name)]
+    lacking = [value for value in values if not _carries(evidence, value)]
+    alike = _in_its_words(claim, evidence, {*map(label, lacking), *(word for name in unknown for word in name.words)})
+    verbatim = alike >= _IN_ORDER
     denied = answered = opposed = 0
     for clause in claim.clauses[:MOST]:
-        differs, opposites, asked = _against(clause, evidence)
+        differs, opposites, asked = _against(clause, evidence, verbatim=verbatim)
         denied |= differs
         answered |= asked
         opposed += opposites
+    swapped, remeasured = _swapped(claim, evidence), sum(_remeasured(value, evidence) for value in lacking)
     return Signs(
         numbers=len(values),
-        numbers_absent=sum(not _carries(evidence, value) for value in values),
+        numbers_absent=len(lacking),
         names=len(names),
-        names_absent=sum(not _has(evidence, name) for name in names),
-        swapped=_swapped(claim, evidence),
+        names_absent=len(unknown),
+        swapped=swapped,
         transposed=int(_transposed(claim, evidence)),
         negation=int(denied),
         answered=int(answered),
         opposed=opposed,
+        remeasured=remeasured,
+        altered=verbatim * (len(lacking) + denied + opposed + remeasured)
+        + swapped * (alike >= _MOSTLY_IN_ORDER)
+        + sum(_stands_for_another(name, alike, claim, evidence) for name in unknown),
         coverage=_coverage(claim, evidence),
         order=_order(claim, evidence),
     )
+
+
+def _in_its_words(claim: Facts, evidence: Facts, wrong: set[str]) -> float:
+    """How far a claim runs as the evidence does but for what is wrong with it, in [0, 1]; 0 if its words are its own.
+
+    What runs so is hardly a paraphrase.
+    """
+    aside = {
+        word
+        for word in claim.terms
+        if word not in evidence.places and (word in wrong or word in _ASIDE or _has_opposite(word, evidence))
+    }
+    words = {term for term in claim.terms if term[0] != "#"} - aside
+    pairs = [pair for pair in zip(claim.terms, claim.terms[1:], strict=False) if aside.isdisjoint(pair)]
+    if len(words) < 2 or sum(word in evidence.places for word in words) < _VERBATIM * len(words):  # noqa: PLR2004 - who and what
+        return 0.0
+    same = _as_written(claim, evidence)
+    return sum(_stands(pair, evidence, same) for pair in pairs) / len(pairs) if pairs else 0.0
+
+
+def _stands_for_another(name: Name, alike: float, claim: Facts, evidence: Facts) -> bool:
+    """Whether what evidence says in a claim's words it says of another than this name, and not of "she"."""
+    if _has_sibling(name, evidence):
+        return True
+    asked = any(name in clause.names for clause in claim.clauses[:MOST] if clause.asks)
+    return alike == 1 and not asked and not any(word in _REFERRING for gap in evidence.gaps for word in gap.split())
+
+
+def _has_sibling(name: Name, evidence: Facts) -> bool:
+    """Whether evidence names another of the same sort, told apart by a letter or figures: Model X and Model Y."""
+    *sort, which = name.words
+    return bool(sort) and any(
+        other.words[:-1] == tuple(sort) and all(len(word) == 1 or word.isdecimal() for word in (which, other.words[-1]))
+        for other in evidence.names
+    )
+
+
+def _has_opposite(word: str, evidence: Facts) -> bool:
+    return any(other in evidence.places for other in _OPPOSITES.get(word, ()))
 
 
 def _counts(name: Name, claim: Facts, evidence: Facts) -> bool:
@@ -245,6 +314,17 @@ def _carries(evidence: Facts, value: Value) -> bool:
     return any(is_close(value, found) for found, _ in evidence.values)
 
 
+def _remeasured(value: Value, evidence: Facts) -> bool:
+    """Whether evidence that does not carry a value with a unit has its number with another."""
+    if not value.family or value.family in _UNMEASURED:
+        return False
+    numbers = {amount for kind, amount in value.asks if kind == "bare"}
+    return any(
+        other.family not in _UNMEASURED and any(kind == "raw" and amount in numbers for kind, amount in other.offers)
+        for other, _ in evidence.values
+    )
+
+
 def _has(evidence: Facts, name: Name) -> bool:
     """Whether evidence has a name: its last word or most of it, its initials or what they stand for."""
     if name.words[-1] in evidence.places or name.words[0] in evidence.alone:
@@ -260,7 +340,7 @@ def _has(evidence: Facts, name: Name) -> bool:
     return prefix or word in evidence.initials
 
 
-def _against(clause: Clause, evidence: Facts) -> tuple[bool, int, bool]:
+def _against(clause: Clause, evidence: Facts, *, verbatim: bool) -> tuple[bool, int, bool]:
     """Of the clause nearest to one of the claim's: if it denies that, how many opposites it has, if an answer does so.
 
     Where several are as near, the one that differs least: evidence that says both says what the claim does.
@@ -272,14 +352,15 @@ def _against(clause: Clause, evidence: Facts) -> tuple[bool, int, bool]:
     if not most or most < _ALIKE * len(clause.own):
         return False, 0, False
     near = (other for other, count in zip(evidence.clauses, shared, strict=True) if count == most)
-    return min(_difference(clause, other) for other in near)
+    return min(_difference(clause, other, verbatim=verbatim) for other in near)
 
 
-def _difference(clause: Clause, other: Clause) -> tuple[bool, int, bool]:
+def _difference(clause: Clause, other: Clause, *, verbatim: bool) -> tuple[bool, int, bool]:
     refused = clause.refused or other.refused
     if refused and not _differ_in_yes_alone(clause, other):
         return False, 0, False
-    differs = clause.denied.isdisjoint(other.denied) and (_denies(clause, other) or _denies(other, clause))
+    apart = clause.denied.isdisjoint(other.denied) or (verbatim and not refused and clause.denials != other.denials)
+    differs = apart and (_denies(clause, other) or _denies(other, clause))
     opposed = [
         word
         for word in clause.own - other.terms
@@ -288,6 +369,7 @@ def _difference(clause: Clause, other: Clause) -> tuple[bool, int, bool]:
         and clause.own.isdisjoint(_OPPOSITES[word])
     ]
     opposites = len(opposed) + sum(_reversed(relation, other) for relation in clause.relations)
+    opposites += bool(clause.rates and other.rates and clause.rates.isdisjoint(other.rates))
     if differs and opposites:
         return False, 0, False  # "not open" is "closed"
     still = sum(word in clause.denied or not other.denied.isdisjoint(_OPPOSITES[word]) for word in opposed)

@@ -16,18 +16,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from proxy.grounding.claims import ClaimReader, refusal_claim, settled
+from proxy.grounding.claims import ClaimReader, settled
 from proxy.grounding.types import ClaimResult
 from proxy.grounding.verdict import blocks_alone, decide, must_check, proves_relevant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from proxy.grounding.types import Claim, Verdict
+    from proxy.grounding.types import Claim, Rule, Verdict
     from proxy.grounding.verdict import Terms
 
 Release: TypeAlias = Literal["sentence", "buffer", "after"]
 """When text may leave: claim by claim, all at the end, or at once. A bad claim stops the answer in every mode."""
+
+
+def needs_whole(rule: Rule) -> bool:
+    """Whether what one claim's result means for the answer shows only at its end: in a mean, and where claims go."""
+    return rule.aggregate == "mean" or rule.action == "redact"
 
 
 class Gate:
@@ -38,27 +43,36 @@ class Gate:
     """
 
     def __init__(self, terms: Terms, query: str | None, release: Release = "sentence") -> None:
-        self._terms, self._query, self._release = terms, query, release
+        self._terms, self._query = terms, query
+        self._release: Release = "buffer" if needs_whole(terms.grounding) else release
         self._reader = ClaimReader(query)
         self._claims: list[Claim] = []
         self._results: dict[int, ClaimResult] = {}
-        self._length = 0
+        self._length = self._read = 0
         self._passed = 0  # claims at the head that hold nothing back
         self._asserted = self._relevant = False
         self._closed = self._stopped = False
 
+    def expect(self, characters: int) -> None:
+        """Say that so many characters more have come, which will be fed in parts."""
+        self._length += characters
+
     def feed(self, text: str) -> list[Claim]:
         """Add text; return the claims that it closed and that must be scored."""
-        self._length += len(text)
+        self._read += len(text)
+        self._length = max(self._length, self._read)
         return self._add(self._reader.feed(text))
 
-    def close(self, refusal: str = "") -> list[Claim]:
-        """Say that the answer has ended, with what the provider marked as a refusal; return what must be scored yet."""
+    def close(self, refusal: str = "", *, relevance_applies: bool = True) -> list[Claim]:
+        """Say that the answer has ended; return what must be scored yet.
+
+        ``refusal`` is what the provider marked as one. An answer that turns out to call tools need not be relevant.
+        """
         self._closed = True
+        self._terms = replace(self._terms, relevance_applies=self._terms.relevance_applies and relevance_applies)
         asked = {claim.index for claim in self._claims if self._must_check(claim)}
-        self._claims = list(settled([*self._claims, *self._reader.close()], query=self._query))
-        if refusal.strip():
-            self._claims.append(refusal_claim(refusal, len(self._claims), self._length))
+        claims = [*self._claims, *self._reader.close()]
+        self._claims = list(settled(claims, query=self._query, refusal=refusal, length=self._length))
         self._passed = 0  # what held nothing back may have to be judged after all
         self._advance()
         return [claim for claim in self._claims if self._must_check(claim) and claim.index not in asked]
@@ -70,11 +84,6 @@ class Gate:
         self._relevant = self._relevant or proves_relevant(result, self._terms)
         self._asserted = self._asserted or result.claim.needs_check
         self._advance()
-
-    @property
-    def stopped(self) -> bool:
-        """Whether a result has settled that the answer is blocked."""
-        return self._stopped
 
     @property
     def free(self) -> bool:
@@ -103,17 +112,16 @@ class Gate:
         known = [result for claim in self._claims if (result := self._known(claim)) is not None]
         # What was not scored could still prove relevance: an early stop says nothing of it.
         applies = self._terms.relevance_applies and (complete or self._relevant)
-        return decide(known, replace(self._terms, relevance_applies=applies))
+        return replace(decide(known, replace(self._terms, relevance_applies=applies)), partial=not complete)
 
     @property
     def _may_begin(self) -> bool:
-        """Whether only a claim's own result can still hold its text back. Under a mean every other claim's may."""
-        at_end = self._release == "buffer" or (self._grounding_blocks and self._terms.grounding.aggregate == "mean")
-        return not at_end and self._asserted and (self._relevant or not self._relevance_blocks)
+        """Whether only a claim's own result can still hold its text back."""
+        return self._release != "buffer" and self._asserted and (self._relevant or not self._relevance_blocks)
 
     @property
     def _grounding_blocks(self) -> bool:
-        return self._terms.grounding.action == "block"
+        return self._terms.grounding.action in {"block", "redact"}
 
     @property
     def _relevance_blocks(self) -> bool:

@@ -320,6 +320,22 @@ BETWEEN_NUMBER_AND_UNIT = frozenset(
 )
 AFTER_ONE = frozenset(word for word, units in UNITS.items() if units[0][0] in {"duration", "months"} and len(word) > 2)  # noqa: PLR2004 - "an", "h"
 
+PERIODS: dict[str, Key] = {
+    word: UNITS[period][0]
+    for period, words in {
+        "hour": "hourly stündlich horaire orario uurlijks",
+        "day": "daily täglich tägliche täglichen quotidien quotidienne diario diaria diariamente diário diária "
+        "giornaliero giornaliera dagelijks dagelijkse",
+        "week": "weekly wöchentlich wöchentliche hebdomadaire semanal semanalmente settimanale wekelijks wekelijkse",
+        "month": "monthly monatlich monatliche monatlichen mensuel mensuelle mensual mensualmente mensal mensalmente "
+        "mensile maandelijks maandelijkse",
+        "year": "yearly annual annually jährlich jährliche jährlichen annuel annuelle anual anualmente annuale "
+        "annualmente jaarlijks jaarlijkse",
+    }.items()
+    for word in words.split()
+}
+"""Words that say how often, and the period after which it is again."""
+
 MONTHS = {
     word: number
     for number, words in enumerate(

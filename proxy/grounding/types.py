@@ -59,12 +59,17 @@ class ClaimKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One grounding source: a text the answer may rest on, with the names its caller gave it."""
+    """One grounding source: a text the answer may rest on, with the names its caller gave it.
+
+    ``attributes`` are names and values that are said of the text ("author", "Wikipedia"), and support claims that speak
+    of them ("Wikipedia says that ...").
+    """
 
     text: str
     id: str = ""
     uri: str = ""
     title: str = ""
+    attributes: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,9 +196,10 @@ class Check:
 class Verdict:
     """The judgement of one answer.
 
-    ``reasons`` are the metric words for why it was blocked or flagged (grounding, relevance, missing_context,
+    ``reasons`` are the metric words for why it was blocked, redacted or flagged (grounding, relevance, missing_context,
     uninspected, scorer_error); ``bypasses`` the words for what was let through unjudged (no_source, policy_off,
-    tool_calls, json, images, scorer_error, abstention).
+    tool_calls, json, images, scorer_error, abstention). ``partial``: it stood before the answer's end, so ``claims``
+    are only those that were scored by then. ``removed`` are the claims that a redacted answer leaves without.
     """
 
     outcome: Outcome
@@ -201,6 +207,8 @@ class Verdict:
     claims: tuple[ClaimResult, ...] = ()
     reasons: tuple[str, ...] = ()
     bypasses: tuple[str, ...] = ()
+    partial: bool = False
+    removed: tuple[Claim, ...] = ()
 
     def score(self, kind: CheckKind) -> float | None:
         """The score of one check, None when it did not run."""

@@ -947,9 +947,13 @@ def _comparable(one: Value, other: Value) -> Iterator[tuple[float, float, bool]]
 
     What is likelier a year ("number") is compared with numbers, but not with another such.
     """
+    measured = all(len(value.amounts) > 1 and value.family not in {"", "date"} for value in (one, other))
     for kind, amount in one.amounts:
         for other_kind, other_amount in other.amounts:
-            if (kind == other_kind != "number") or {kind, other_kind} == {"number", "bare"}:
+            if (kind == other_kind != "number" and not (measured and kind == "bare")) or {kind, other_kind} == {
+                "number",
+                "bare",
+            }:
                 yield amount, other_amount, kind.startswith("when")
 
 

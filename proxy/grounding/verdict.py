@@ -2,6 +2,9 @@
 
 Order of judgement: a claim under its threshold, then what could not be inspected, then what could not be scored, then
 flags, then a pass. A failed score never hides another that is under its threshold, and is never a pass by itself.
+
+Under ``redact`` the claims that are not supported leave the answer and the rest must stand without them: relevance is
+that of what is left, and an answer of which nothing is left is blocked.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from proxy.grounding.types import Check, CheckKind, Claim, ClaimKind, ClaimResul
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+_ENFORCED = frozenset({"block", "redact"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +62,9 @@ def proves_relevant(result: ClaimResult, terms: Terms) -> bool:
 def decide(results: Sequence[ClaimResult], terms: Terms) -> Verdict:
     """The verdict on one answer, given what was found about each of its claims."""
     judged = [result for result in results if must_check(result.claim, terms.abstention)]
+    removed = _removed(judged, terms.grounding)
     abstains = any(result.claim.kind is ClaimKind.ABSTENTION for result in results) and not judged
-    checks = tuple(_checks(judged, terms, refused=abstains and terms.abstention == "block"))
+    checks = tuple(_checks(judged, removed, terms, refused=abstains and terms.abstention == "block"))
     blocked = tuple(check.kind.value for check in checks if check.below and check.rule.action == "block")
     if abstains and terms.abstention == "block" and "relevance" not in blocked:
         blocked = (*blocked, CheckKind.RELEVANCE.value)
@@ -67,6 +73,8 @@ def decide(results: Sequence[ClaimResult], terms: Terms) -> Verdict:
         return Verdict(outcome=Outcome.BLOCKED, checks=checks, claims=tuple(results), reasons=blocked)
     if not checks:
         return Verdict(outcome=Outcome.UNCHECKED, claims=tuple(results), bypasses=("policy_off",))
+    if removed:
+        return _redacted(checks, results, judged, removed, terms)
     if any(check.score is None for check in checks):
         return _could_not_score(checks, results, terms)
     flagged = tuple(check.kind.value for check in checks if check.below)
@@ -74,11 +82,15 @@ def decide(results: Sequence[ClaimResult], terms: Terms) -> Verdict:
     return Verdict(outcome=outcome, checks=checks, claims=tuple(results), reasons=flagged, bypasses=bypasses)
 
 
-def _checks(judged: Sequence[ClaimResult], terms: Terms, *, refused: bool) -> Iterable[Check]:
+def _checks(
+    judged: Sequence[ClaimResult], removed: Sequence[ClaimResult], terms: Terms, *, refused: bool
+) -> Iterable[Check]:
     if terms.grounding.active:
         yield Check(kind=CheckKind.GROUNDING, rule=terms.grounding, score=_grounding(judged, terms.grounding))
     if terms.relevance.active and terms.relevance_applies:
-        score = 0.0 if refused else _relevance(judged, terms.relevance)
+        gone = {result.claim.index for result in removed}
+        kept = [result for result in judged if result.claim.index not in gone] or judged
+        score = 0.0 if refused else _relevance(kept, terms.relevance)
         yield Check(kind=CheckKind.RELEVANCE, rule=terms.relevance, score=score)
 
 
@@ -91,8 +103,44 @@ def _grounding(judged: Sequence[ClaimResult], rule: Rule) -> float | None:
     score = min(supports) if rule.aggregate == "min" else sum(supports) / len(supports)
     if all(result.support is not None for result in judged):
         return score
-    settled = rule.action == "block" and Check(kind=CheckKind.GROUNDING, rule=rule, score=score).below
+    settled = rule.action in _ENFORCED and Check(kind=CheckKind.GROUNDING, rule=rule, score=score).below
     return score if settled else None
+
+
+def _removed(judged: Sequence[ClaimResult], rule: Rule) -> list[ClaimResult]:
+    """The claims that may not stay under ``redact``: those under the threshold, where the answer as a whole is too."""
+    if rule.action != "redact" or not Check(kind=CheckKind.GROUNDING, rule=rule, score=_grounding(judged, rule)).below:
+        return []
+    return unsupported(judged, rule)
+
+
+def unsupported(results: Iterable[ClaimResult], rule: Rule) -> list[ClaimResult]:
+    """The claims whose support is known, and under a rule's threshold."""
+    return [each for each in results if Check(kind=CheckKind.GROUNDING, rule=rule, score=each.support).below]
+
+
+def _redacted(
+    checks: tuple[Check, ...],
+    results: Sequence[ClaimResult],
+    judged: Sequence[ClaimResult],
+    removed: Sequence[ClaimResult],
+    terms: Terms,
+) -> Verdict:
+    """An answer that leaves without some of its claims, unless it cannot: what was not scored may not simply stay."""
+    failed = any(check.score is None for check in checks) or any(result.failed for result in judged)
+    if failed and terms.on_scorer_error == "block":
+        return Verdict(outcome=Outcome.BLOCKED, checks=checks, claims=tuple(results), reasons=("scorer_error",))
+    reasons = tuple(check.kind.value for check in checks if check.below)
+    if len(removed) == len(judged) or any(result.claim.start == result.claim.end for result in removed):
+        return Verdict(outcome=Outcome.BLOCKED, checks=checks, claims=tuple(results), reasons=reasons)
+    return Verdict(
+        outcome=Outcome.REDACTED,
+        checks=checks,
+        claims=tuple(results),
+        reasons=reasons,
+        bypasses=("scorer_error",) if failed else (),
+        removed=tuple(result.claim for result in removed),
+    )
 
 
 def _relevance(judged: Sequence[ClaimResult], rule: Rule) -> float | None:
@@ -107,7 +155,7 @@ def _relevance(judged: Sequence[ClaimResult], rule: Rule) -> float | None:
 
 def _could_not_score(checks: tuple[Check, ...], results: Sequence[ClaimResult], terms: Terms) -> Verdict:
     """What follows from a failed score: never a pass, and a block only where the check itself may block."""
-    may_block = any(check.score is None and check.rule.action == "block" for check in checks)
+    may_block = any(check.score is None and check.rule.action in _ENFORCED for check in checks)
     if may_block and terms.on_scorer_error == "block":
         reasons = ("scorer_error",)
         return Verdict(outcome=Outcome.BLOCKED, checks=checks, claims=tuple(results), reasons=reasons)

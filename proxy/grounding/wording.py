@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from proxy.grounding.values import TOKEN, values_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping
 
     from proxy.grounding.numerals import Key
     from proxy.grounding.values import Value
@@ -23,6 +23,10 @@ _ALIASES = tuple(
     re.compile(rf"(?<![\w.$-])(?:{forms})(?![\w$]|-\w)")
     for forms in (r"United States|U\.S\.A?\.?|USA?", r"United Kingdom|U\.K\.?|UK", r"European Union|E\.U\.?|EU")
 )
+
+
+_NEXT_WORD = re.compile(r"\s+([^\W\d_]{2,})")
+_PLAIN = ("", "date")  # families of a number alone, and of one that may be a year
 
 
 class Written:
@@ -38,7 +42,7 @@ class Written:
 
     def worded_as(self, evidence: Written) -> str:
         """The text with every value that ``evidence`` has too written as it is written there, and such names."""
-        claim = _with_values(self.text, self.values, evidence.values) if self.values else self.text
+        claim = _with_values(self, evidence) if self.values else self.text
         return claim if claim.isupper() else _with_names(claim, evidence.text)
 
 
@@ -47,23 +51,45 @@ def worded_as(claim: str, evidence: str) -> str:
     return Written(claim).worded_as(Written(evidence))
 
 
-def _with_values(claim: str, mine: Iterable[_Written], theirs: Sequence[_Written]) -> str:
+def _with_values(mine: Written, evidence: Written) -> str:
+    claim, theirs = mine.text, evidence.values
     known = {text for _, text, _ in theirs}
+    counted = _counted(evidence)
     first: dict[tuple[str, Key, Key], tuple[int, str]] = {}
     for place, (value, text, _) in enumerate(theirs):
         for offered in value.offers:
             for asked in value.asks:
                 first.setdefault((value.family, offered, asked), (place, text))
     out, done = [], 0
-    for value, text, (start, end) in mine:
+    for value, text, (start, end) in mine.values:
         if text in known:
             continue
         pairs = ((value.family, asked, offered) for asked in value.asks for offered in value.offers)
         same = min((first[pair] for pair in pairs if pair in first), default=None)
-        if same is not None:
-            out += [claim[done:start], same[1]]
+        written = same[1] if same is not None else _same_count(mine, value, end, counted)
+        if written is not None:
+            out += [claim[done:start], written]
             done = end
     return "".join([*out, claim[done:]])
+
+
+def _counted(text: Written) -> dict[tuple[Key, str], str]:
+    """How a text writes each number that counts something, by the number and the word behind it."""
+    found: dict[tuple[Key, str], str] = {}
+    for value, written, (_, end) in text.values:
+        word = _NEXT_WORD.match(text.text, end)
+        if word and value.family in _PLAIN:
+            for key in value.asks:
+                found.setdefault((key, word[1].casefold()), written)
+    return found
+
+
+def _same_count(claim: Written, value: Value, end: int, counted: Mapping[tuple[Key, str], str]) -> str | None:
+    """The number as the evidence writes it before the same word: "1500 people" could be a year, "1,500 people" not."""
+    word = _NEXT_WORD.match(claim.text, end)
+    if word is None or value.family not in _PLAIN:
+        return None
+    return next((counted[key, word[1].casefold()] for key in value.asks if (key, word[1].casefold()) in counted), None)
 
 
 def _with_names(claim: str, evidence: str) -> str:

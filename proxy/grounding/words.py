@@ -21,6 +21,7 @@ STOP = frozenset(
 )
 _ENDINGS = ("ingly", "ation", "ments", "ment", "ings", "ing", "edly", "ies", "ied", "ers", "ed", "er", "es", "ly", "s")
 _SHORTEST_STEM = 3
+_NO_ADVERBS = frozenset("apply supply reply comply multiply family assembly monopoly anomaly italy july".split())
 
 
 def visible(text: str) -> str:
@@ -47,7 +48,7 @@ def _stem(word: str) -> str:
     if word[0].isdigit():
         return word.replace(",", "")
     for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+        if word.endswith(ending) and word not in _NO_ADVERBS and len(word) - len(ending) >= _SHORTEST_STEM:
             word = word[: -len(ending)]
             break
-    return word[:-1] if word.endswith("e") and len(word) > _SHORTEST_STEM else word
+    return word[:-1] if word.endswith(("e", "y")) and len(word) > _SHORTEST_STEM else word

@@ -9,13 +9,18 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from proxy.guard.assess import Assessor, without_scoring
+from proxy.grounding.errors import UpstreamError
+from proxy.grounding.types import Outcome
+from proxy.grounding.verdict import unsupported
+from proxy.guard.assess import Assessor, looks_like_json, without_scoring
+from proxy.guard.redaction import blocked_instead, redacted
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 
     from proxy.grounding.types import GroundingContext, Verdict
     from proxy.guard.answer import AnswerPart
@@ -33,6 +38,18 @@ class Meter:
     upstream: float | None = None
     scoring: float | None = None
     started: float = field(default_factory=time.perf_counter)
+    retries: int = 0
+    """How often the model was asked again after a block."""
+    assessor: Assessor | None = field(default=None, repr=False)
+    """What the exchange was judged with, where a shadow is to judge it too."""
+    unjudged: tuple[AnswerPart, ...] = field(default=(), repr=False)
+    """The choices of a whole answer that nobody judged: a shadow may, and the audit hashes them."""
+
+    def assessor_for(self, policy: Policy, assessor: Assessor) -> Assessor:
+        """The one to judge with: one that remembers, where the policy has a shadow."""
+        if policy.shadow is not None:
+            self.assessor = assessor = assessor.remembering()
+        return assessor
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -66,6 +83,21 @@ class Exchanged(Generic[_Reply]):
         return frozenset(part.index for part, verdict in pairs if verdict.blocked)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asking(Generic[_Reply]):
+    """How a surface asks its model, and what it can do with the reply.
+
+    ``redact`` takes a reply and gives it with these choices' texts in the place of their own; without it a choice that
+    should leave redacted is blocked. ``again`` asks once more, naming the sentences of the reply that are not
+    supported, and gives the new reply with the tokens of both; without it nobody is asked twice.
+    """
+
+    ask: Callable[[], Awaitable[_Reply]]
+    parts_of: Callable[[_Reply], Sequence[AnswerPart]]
+    redact: Callable[[_Reply, Mapping[int, str]], _Reply] | None = None
+    again: Callable[[_Reply, Sequence[str]], Awaitable[_Reply]] | None = None
+
+
 async def exchange(
     assessor: Assessor,
     policy: Policy,
@@ -74,24 +106,110 @@ async def exchange(
     *,
     ask: Callable[[], Awaitable[_Reply]],
     parts_of: Callable[[_Reply], Sequence[AnswerPart]],
+    redact: Callable[[_Reply, Mapping[int, str]], _Reply] | None = None,
+    again: Callable[[_Reply, Sequence[str]], Awaitable[_Reply]] | None = None,
 ) -> Exchanged[_Reply]:
-    """Ask the model and judge each choice of its answer.
+    """Ask the model and judge each choice of its answer; ``redact`` and ``again`` are those of ``_Asking``.
 
     Raises ``Overloaded`` before the model is asked, and whatever ``ask`` raises. A scorer that fails afterwards is
-    part of the verdict and not an exception.
+    part of the verdict and not an exception; a model that fails when it is asked again leaves the block as it is.
     """
+    asking = _Asking(ask=ask, parts_of=parts_of, redact=redact, again=again)
+    assessor = meter.assessor_for(policy, assessor)
     settled = without_scoring(policy, context)
     if settled is not None:
         reply = None if settled.blocked else await _ask(ask, meter)
+        if reply is not None:
+            meter.unjudged = _readable(parts_of, reply)
         return Exchanged(reply=reply, parts=(), verdicts=(settled,))
     assessor.admit()
     async with preparing(assessor, context) as prepared:
-        reply = await _ask(ask, meter)
-        parts = tuple(parts_of(reply))
-        with meter.stage("scoring"):
-            async with asyncio.TaskGroup() as group:
-                judging = [group.create_task(assessor.judge(part, prepared, policy)) for part in parts]
+        judge = partial(_judged, assessor, policy, prepared, meter)
+        done = await judge(await _ask(ask, meter), parts_of)
+        for _ in range(policy.retry.attempts):
+            asked_again = await _again(asking, policy, done, judge, meter)
+            if asked_again is None:
+                break
+            done = asked_again
+    return _redacted(asking, policy, done)
+
+
+async def _judged(
+    assessor: Assessor,
+    policy: Policy,
+    prepared: Awaitable[Prepared],
+    meter: Meter,
+    reply: _Reply,
+    parts_of: Callable[[_Reply], Sequence[AnswerPart]],
+) -> Exchanged[_Reply]:
+    parts = tuple(parts_of(reply))
+    with meter.stage("scoring"):
+        async with asyncio.TaskGroup() as group:
+            judging = [group.create_task(assessor.judge(part, prepared, policy)) for part in parts]
     return Exchanged(reply=reply, parts=parts, verdicts=tuple(task.result() for task in judging))
+
+
+async def _again(
+    asking: _Asking[_Reply],
+    policy: Policy,
+    done: Exchanged[_Reply],
+    judge: Callable[..., Awaitable[Exchanged[_Reply]]],
+    meter: Meter,
+) -> Exchanged[_Reply] | None:
+    """Ask once more and judge that; None when there is nothing to ask for, or the model fails this time."""
+    sentences = to_name(policy, done.verdicts)
+    if not sentences or asking.again is None or done.reply is None:
+        return None
+    meter.retries += 1
+    try:
+        return await judge(await _ask(partial(asking.again, done.reply, sentences), meter), asking.parts_of)
+    except UpstreamError:
+        return None
+
+
+def to_name(policy: Policy, verdicts: Sequence[Verdict]) -> list[str]:
+    """The sentences that a model is told of when it is asked again.
+
+    None where asking again is of no use: the answer may leave as it is, or was blocked for something else than its
+    sentences. Of an answer with several choices none is asked for again, for the others would change with it.
+    """
+    if len(verdicts) != 1:
+        return []
+    [verdict] = verdicts
+    refused = verdict.outcome is Outcome.REDACTED or (verdict.blocked and "grounding" in verdict.reasons)
+    claims = unsupported(verdict.claims, policy.grounding) if refused else []
+    return [result.claim.text for result in claims if result.claim.start < result.claim.end]
+
+
+def _redacted(asking: _Asking[_Reply], policy: Policy, done: Exchanged[_Reply]) -> Exchanged[_Reply]:
+    """The exchange with its redacted choices redacted, or blocked where the surface cannot."""
+    if not any(verdict.removed for verdict in done.verdicts) or done.reply is None:
+        return done
+    able = asking.redact is not None
+    verdicts = [
+        blocked_instead(verdict) if verdict.removed and not (able and _is_prose(part.text)) else verdict
+        for part, verdict in zip(done.parts, done.verdicts, strict=True)
+    ]
+    texts = {
+        part.index: redacted(part.text, verdict.removed, policy.redacted_message)
+        for part, verdict in zip(done.parts, verdicts, strict=True)
+        if verdict.removed
+    }
+    reply = asking.redact(done.reply, texts) if asking.redact is not None and texts else done.reply
+    return replace(done, reply=reply, verdicts=tuple(verdicts))
+
+
+def _is_prose(text: str) -> bool:
+    """Whether sentences may be taken out of an answer: without one JSON would be none."""
+    return not looks_like_json(text)
+
+
+def _readable(parts_of: Callable[[_Reply], Sequence[AnswerPart]], reply: _Reply) -> tuple[AnswerPart, ...]:
+    """The choices of a reply that passes as it came, none when it is no answer."""
+    try:
+        return tuple(parts_of(reply))
+    except UpstreamError:
+        return ()
 
 
 async def _ask(ask: Callable[[], Awaitable[_Reply]], meter: Meter) -> _Reply:
@@ -115,13 +233,15 @@ async def assess(
     assessor: Assessor, policy: Policy, context: GroundingContext, part: AnswerPart, meter: Meter
 ) -> Verdict:
     """Judge an answer that is already there. Raises ``Overloaded`` when the scorer's queue is full."""
+    assessor = meter.assessor_for(policy, assessor)
     settled = without_scoring(policy, context)
     if settled is not None:
         return settled
     assessor.admit()
     with meter.stage("scoring"):
         async with preparing(assessor, context) as prepared:
-            return await assessor.judge(part, prepared, policy, per_claim=False)
+            verdict = await assessor.judge(part, prepared, policy, per_claim=False)
+    return verdict if not verdict.removed or _is_prose(part.text) else blocked_instead(verdict)
 
 
 @asynccontextmanager

@@ -1,20 +1,38 @@
 """Record: everything one exchange leaves behind, and the way it reaches those who count and log it.
 
-It holds names, numbers and words from closed sets, and never a prompt, an answer or a piece of one. It is written once
-an exchange, on failure and cancellation too. Nothing here knows who consumes it.
+It holds names, numbers and words from closed sets, and never a prompt, an answer or a piece of one; but for
+``judged``, which is what was judged itself, for the few sinks that need it. A record is written once an exchange, on
+failure and cancellation too. Nothing here knows who consumes it.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from proxy.grounding.types import Outcome
+    from proxy.grounding.types import GroundingContext, Outcome, Verdict
+    from proxy.guard.answer import AnswerPart
+    from proxy.policy.model import Policy
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What was judged by which policy, and what was found. It holds texts, and so never shows itself.
+
+    A sink takes numbers from it, and hashes; texts only where ``policy.audit_text`` says so. ``context`` is None when
+    the request failed before it was read; ``parts`` are the choices of the answer, as far as they came, and
+    ``verdicts`` theirs (one without parts: it stood before any answer was known).
+    """
+
+    policy: Policy = field(repr=False)
+    context: GroundingContext | None = field(default=None, repr=False)
+    parts: tuple[AnswerPart, ...] = field(default=(), repr=False)
+    verdicts: tuple[Verdict, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +76,10 @@ class Record:
     query_chars: int = 0
     answer_chars: int = 0
     stream: bool = False
+    retries: int = 0
+    """How often the model was asked again after a block."""
+    judged: Judged | None = field(default=None, repr=False)
+    """None when the request failed before its policy was known."""
 
 
 Sink = Callable[[Record], None]

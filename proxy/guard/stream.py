@@ -4,9 +4,11 @@ A surface says what the model sends as ``Piece``s and renders what may leave; no
 reads the model, others score claims, and one loop takes what comes from either, in turn, so that the gates need no
 locks. A piece is released as it came once its gate (``grounding/gate.py``) lets its text leave; what a gate cannot
 judge piece by piece (``Piece.hold``) waits, with all of its choice that has not left yet, for the verdict on the whole.
+So does everything of an answer that may be redacted, or asked for again (``Policy.held_whole``).
 
 Memory: what is held, plus the text of the answer. The model is not read on while ``PIECES_AHEAD`` pieces wait for the
-caller to take what may leave, or while ``CLAIMS_AHEAD`` claims wait for the scorer.
+caller to take what may leave, or while ``CLAIMS_AHEAD`` claims wait for the scorer. Text is cut and typed
+``INLINE_CHARS`` at a time, and others have their turn in between, however long a piece is.
 """
 
 from __future__ import annotations
@@ -15,15 +17,26 @@ import asyncio
 import time
 from collections import deque
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from proxy.grounding.errors import ScoringError
+from proxy.grounding.errors import ScoringError, UpstreamError
 from proxy.grounding.gate import Gate
 from proxy.guard.answer import AnswerPart
-from proxy.guard.assess import CLAIMS_IN_FLIGHT, UNINSPECTED, carried, opens_json, settled_by_shape, terms_of, too_long
-from proxy.guard.exchange import preparing, timed
+from proxy.guard.assess import (
+    CLAIMS_IN_FLIGHT,
+    INLINE_CHARS,
+    UNINSPECTED,
+    carried,
+    looks_like_json,
+    opens_json,
+    settled_by_shape,
+    terms_of,
+    too_long,
+)
+from proxy.guard.exchange import preparing, timed, to_name
+from proxy.guard.redaction import blocked_instead, removals, without
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
@@ -38,6 +51,18 @@ _Item = TypeVar("_Item")
 
 PIECES_AHEAD = 256
 CLAIMS_AHEAD = 64
+
+
+def release_of(policy: Policy, *, structured: bool, choices: int = 1, asks: Release | None = None) -> Release:
+    """When the text of an answer may leave: the one place that says so of a request.
+
+    As ``asks`` says, else as the policy does. At the end where the answer is ``structured`` (calls of tools, a format),
+    or where a block of one of several choices is an error for all. What the policy holds back besides, ``Following``
+    knows (``Policy.held_whole``).
+    """
+    if structured or (policy.on_block == "error" and choices > 1):
+        return "buffer"
+    return asks or policy.stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +97,14 @@ class Released(Generic[_Item]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """A choice is blocked. Nothing more of it leaves; ``begun`` says whether something of it has left."""
+    """A choice is blocked. Nothing more of it leaves; ``begun`` says whether something of it has left.
+
+    ``gap`` is what keeps a message apart from the text before it: a blank line, or as much of one as is not there.
+    """
 
     index: int
     begun: bool
+    gap: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,9 +142,13 @@ class _Choice(Generic[_Item]):
     claims: deque[tuple[Claim, float]] = field(default_factory=deque)  # to be scored, with when they closed
     scoring: int = 0
     queue: deque[_Waiting[_Item]] = field(default_factory=deque)
-    held: bool = False
+    held: bool = False  # leaves with its verdict
+    whole: bool = False  # is not read claim by claim, but by ``Assessor.judge`` when it has ended
+    bypasses: tuple[str, ...] = ()
     begun: bool = False
+    tail: str = ""  # the end of what has left
     refused: bool = False
+    redacted: bool = False
     verdict: Verdict | None = None
 
     @property
@@ -143,9 +176,22 @@ class _Choice(Generic[_Item]):
                 return None
         return Released(piece=piece, start=waiting.left, end=end)
 
+    @property
+    def gap(self) -> str:
+        """What is missing of a blank line behind the text that has left; nothing where no text has."""
+        if not self.tail or self.tail.endswith("\n\n"):
+            return ""
+        return "\n" if self.tail.endswith("\n") else "\n\n"
+
+    def decide(self) -> None:
+        """Take the verdict from the gate, if there is one yet."""
+        verdict = self.gate.verdict if self.gate is not None else None
+        self.verdict = verdict and replace(verdict, bypasses=(*self.bypasses, *verdict.bypasses))
+
     def leave(self, step: Released[_Item]) -> None:
         """Note that this has left."""
         self.begun = True
+        self.tail = (self.tail + step.piece.text[step.start : step.end])[-2:]
         self.queue[0].left = step.end
         if step.end == len(step.piece.text):
             self.queue.popleft()
@@ -156,6 +202,14 @@ class _Ended:
     """The model has said all: what its choices are, whole."""
 
     parts: tuple[AnswerPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _More:
+    """More text of the piece before, that is to be read in its turn."""
+
+    index: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +224,24 @@ class _Judged:
     verdict: Verdict
 
 
+@dataclass(frozen=True, slots=True)
+class Telling(Generic[_Item]):
+    """What the model says, as a surface reads it: its pieces, and at its end its choices, whole.
+
+    ``parts_of`` may raise what is wrong with them.
+    """
+
+    pieces: AsyncGenerator[Piece[_Item], None]
+    parts_of: Callable[[], Sequence[AnswerPart]]
+
+
 class Following(Generic[_Item]):
     """One streamed answer of ``expected`` choices, followed by taking its ``steps`` once.
 
-    ``parts_of`` is asked at the model's end for its choices, whole, and may raise what is wrong with them.
+    ``parts_of`` is asked at the model's end for its choices, whole, and may raise what is wrong with them. ``edit``
+    makes an item with another text, which holds nothing else that spells the old one; without it what should leave
+    redacted is blocked. ``again`` asks the model once more, given what it said as far as that is known and the
+    sentences that are not supported; without it nobody is asked twice.
     """
 
     _preparing: asyncio.Task[Prepared]
@@ -189,15 +257,22 @@ class Following(Generic[_Item]):
         expected: int,
         pieces: AsyncGenerator[Piece[_Item], None],
         parts_of: Callable[[], Sequence[AnswerPart]],
+        edit: Callable[[_Item, str], _Item] | None = None,
+        again: Callable[[str, Sequence[str]], Telling[_Item]] | None = None,
     ) -> None:
-        self._assessor, self._policy, self._context, self._meter = assessor, policy, context, meter
-        self._release, self._expected = release, expected
-        self._pieces, self._parts_of = pieces, parts_of
+        self._policy, self._context, self._meter = policy, context, meter
+        self._assessor = meter.assessor_for(policy, assessor)
+        self._release: Release = "buffer" if policy.held_whole else release
+        self._expected = expected
+        self._telling, self._edit, self._ask_again = Telling(pieces, parts_of), edit, again
+        self._attempts = policy.retry.attempts if again is not None else 0
+        self._before: tuple[dict[int, _Choice[_Item]], tuple[AnswerPart, ...] | None] | None = None
         self._events: asyncio.Queue[object] = asyncio.Queue()
         self._room = asyncio.Semaphore(PIECES_AHEAD)
         self._scorer_keeps_up = asyncio.Event()
         self._scorer_keeps_up.set()
         self._unscored = 0
+        self._read_on = 0  # characters since others had their turn
         self._scoring_since = 0.0
         self._tasks: set[asyncio.Task[None]] = set()
         self._prepared: Prepared | None = None
@@ -222,6 +297,9 @@ class Following(Generic[_Item]):
                 self._start(self._read)
                 while (verdicts := self.verdicts) is None:
                     await self._take(await self._events.get())
+                    await self._let_others()
+                    if await self._asked_again():
+                        continue
                     for step in self._leaving():
                         yield step
             finally:
@@ -247,13 +325,47 @@ class Following(Generic[_Item]):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def _asked_again(self) -> bool:
+        """Whether the model was asked once more, so that nothing is decided: nothing of what it said has left."""
+        verdicts = self.verdicts
+        sentences = to_name(self._policy, verdicts) if verdicts is not None and self._attempts else []
+        if not sentences or self._ask_again is None or self._expected > 1 or self._begun:
+            return False
+        self._attempts -= 1
+        self._meter.retries += 1
+        await self._stop()
+        said, self._before = self._known_parts()[0].text, (self._choices, self._parts)
+        self._note_unscored(-self._unscored)
+        self._events, self._room = asyncio.Queue(), asyncio.Semaphore(PIECES_AHEAD)
+        self._choices, self._parts, self._others = {}, None, deque()
+        self._telling = self._ask_again(said, sentences)
+        self._start(self._read)
+        return True
+
+    def _as_before(self, error: Exception) -> None:
+        """Let the block stand that the model was asked again for, now that it fails. Raises what else is wrong."""
+        if self._before is None or not isinstance(error, UpstreamError):
+            raise error
+        (self._choices, self._parts), self._attempts = self._before, 0
+
     async def _read(self) -> None:
-        async with aclosing(timed(self._pieces, self._meter)) as pieces:
+        async with aclosing(timed(self._telling.pieces, self._meter)) as pieces:
             async for piece in pieces:
-                self._events.put_nowait(piece)
-                await self._room.acquire()
-                await self._scorer_keeps_up.wait()
-        self._events.put_nowait(_Ended(tuple(self._parts_of())))
+                await self._hand_on(piece)
+                for start in range(INLINE_CHARS, len(piece.text) if piece.index is not None else 0, INLINE_CHARS):
+                    await self._hand_on(_More(piece.index or 0, piece.text[start : start + INLINE_CHARS]))
+        self._events.put_nowait(_Ended(tuple(self._telling.parts_of())))
+
+    async def _hand_on(self, event: object) -> None:
+        self._events.put_nowait(event)
+        await self._room.acquire()
+        await self._scorer_keeps_up.wait()
+
+    async def _let_others(self) -> None:
+        """Give the loop to others once enough has been read: a queue that is not empty does not."""
+        if self._read_on >= INLINE_CHARS:
+            self._read_on = 0
+            await asyncio.sleep(0)
 
     async def _take(self, event: object) -> None:
         if self._prepared is None and isinstance(event, Piece | _Ended):
@@ -262,23 +374,29 @@ class Following(Generic[_Item]):
             case Piece():
                 self._room.release()
                 self._add(event)
+            case _More(index, text):
+                self._room.release()
+                self._feed(self._choice(index), text)
             case _Scored(choice, result):
-                self._note_unscored(-1)
-                choice.scoring -= 1
-                if choice.gate is not None and choice.verdict is None and not choice.held:
-                    choice.gate.settle(result)
-                    choice.verdict = choice.gate.verdict
-                if choice.held or choice.verdict is not None:
-                    self._give_up(choice)
-                elif choice.judging is not None:
-                    self._take_turns(choice, choice.judging)
+                self._settle(choice, result)
             case _Judged(choice, verdict):
                 self._note_unscored(-1)
                 choice.verdict = verdict
             case _Ended(parts):
                 self._end(parts)
             case Exception():
-                raise event
+                self._as_before(event)
+
+    def _settle(self, choice: _Choice[_Item], result: ClaimResult) -> None:
+        self._note_unscored(-1)
+        choice.scoring -= 1
+        if choice.gate is not None and choice.verdict is None and not choice.whole:
+            choice.gate.settle(result)
+            choice.decide()
+        if choice.whole or choice.verdict is not None:
+            self._give_up(choice)
+        elif choice.judging is not None:
+            self._take_turns(choice, choice.judging)
 
     async def _prepare(self) -> None:
         try:
@@ -302,9 +420,18 @@ class Following(Generic[_Item]):
         if too_long(choice.length, self._policy):
             choice.verdict = UNINSPECTED
             return
-        choice.held = choice.held or piece.hold or choice.gate is None or opens_json(choice.first, self._policy)
-        if choice.gate is not None and choice.judging is not None and not choice.held:
-            self._score(choice, choice.judging, choice.gate.feed(piece.text))
+        choice.whole = choice.whole or choice.gate is None or opens_json(choice.first, self._policy)
+        choice.held = choice.held or piece.hold or choice.whole
+        if choice.gate is not None:
+            choice.gate.expect(len(piece.text))
+        self._feed(choice, piece.text[:INLINE_CHARS])
+
+    def _feed(self, choice: _Choice[_Item], text: str) -> None:
+        """Read on in a choice that is judged claim by claim."""
+        if choice.gate is None or choice.judging is None or choice.whole or choice.verdict is not None:
+            return
+        self._read_on += len(text)
+        self._score(choice, choice.judging, choice.gate.feed(text))
 
     def _choice(self, index: int) -> _Choice[_Item]:
         if index not in self._choices:
@@ -333,7 +460,7 @@ class Following(Generic[_Item]):
             self._start(partial(score, *choice.claims.popleft()))
 
     def _give_up(self, choice: _Choice[_Item]) -> None:
-        """Score no more of a choice that is decided, or judged whole."""
+        """Score no more, claim by claim, of a choice that is decided, or judged whole."""
         self._note_unscored(-len(choice.claims))
         choice.claims.clear()
 
@@ -354,17 +481,23 @@ class Following(Generic[_Item]):
         self._parts = (*parts, *(choice.part for choice in self._choices.values() if choice.index not in known))
         for part in self._parts:
             choice = self._choice(part.index)
+            if choice.verdict is None:
+                choice.verdict = settled_by_shape(part, self._policy)
             if choice.verdict is not None:
+                self._give_up(choice)
                 continue
-            other = choice.held or settled_by_shape(part, self._policy) is not None or carried(part)
-            if choice.gate is None or choice.judging is None or other or part.text != "".join(choice.text):
-                choice.held = True
+            choice.whole = choice.whole or part.text != "".join(choice.text)
+            if choice.gate is None or choice.judging is None or choice.whole:
+                choice.whole = choice.held = True
+                self._give_up(choice)
                 self._note_unscored(1)
                 self._start(partial(self._judge, choice, part))
                 continue
+            choice.bypasses = carried(part)
             choice.judging.closed()
-            self._score(choice, choice.judging, choice.gate.close(part.refusal))
-            choice.verdict = choice.gate.verdict
+            claims = choice.gate.close(part.refusal, relevance_applies="tool_calls" not in part.carries)
+            self._score(choice, choice.judging, claims)
+            choice.decide()
 
     async def _judge(self, choice: _Choice[_Item], part: AnswerPart) -> None:
         """Judge a choice whole."""
@@ -386,6 +519,8 @@ class Following(Generic[_Item]):
 
     def _leaving(self) -> Iterator[Step[_Item]]:
         choices = [self._choices[index] for index in sorted(self._choices)]
+        for choice in choices:
+            self._redact(choice)
         free = all(choice.gate is not None and choice.gate.free for choice in choices)
         if self._release == "buffer" and self.verdicts is None and not free:
             return
@@ -393,10 +528,27 @@ class Following(Generic[_Item]):
             if choice.blocked and not choice.refused:
                 choice.refused = True
                 choice.queue.clear()
-                yield Refused(index=choice.index, begun=choice.begun)
+                yield Refused(index=choice.index, begun=choice.begun, gap=choice.gap)
         while (step := self._next(choices)) is not None:
             self._begun = True
             yield step
+
+    def _redact(self, choice: _Choice[_Item]) -> None:
+        """Take out of a choice's pieces what its verdict removes; block it where they do not spell its text."""
+        verdict = choice.verdict
+        if verdict is None or not verdict.removed or choice.redacted:
+            return
+        text = "".join(choice.text)
+        whole = next((part.text for part in self._parts or () if part.index == choice.index), None)
+        if self._edit is None or text != whole or looks_like_json(text):
+            choice.verdict = blocked_instead(verdict)
+            return
+        choice.redacted = True
+        gone = removals(text, verdict.removed)
+        for waiting in choice.queue:
+            piece = waiting.piece
+            left = without(piece.text, waiting.begin, gone, self._policy.redacted_message)
+            waiting.piece = replace(piece, item=self._edit(piece.item, left), text=left)
 
     def _next(self, choices: Sequence[_Choice[_Item]]) -> Released[_Item] | None:
         """The piece that came first among those that may leave, taken out of its queue."""

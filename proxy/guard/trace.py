@@ -101,13 +101,15 @@ def grounding_metadata(verdict: Verdict, answer: str, context: GroundingContext,
     """Chunks (one a cited window) and supports (one a claim with citations), as Vertex RAG Engine writes them."""
     chunks: dict[tuple[int, int, int], int] = {}
     supports = []
+    at = begin = 0  # in characters, and the same place in bytes: an answer may have thousands of claims
     for result in verdict.claims:
         cited = _cited(result, threshold)
         if not cited or not _in_answer(result):
             continue
         keys = [(found.window.source, found.window.start, found.window.end) for found in cited]
         claim = result.claim
-        begin = len(answer[: claim.start].encode("utf-8", "replace"))
+        begin += len(answer[at : claim.start].encode("utf-8", "replace"))
+        at = claim.start
         supports.append(
             {
                 "segment": {

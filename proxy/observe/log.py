@@ -88,15 +88,15 @@ class LogSink:
 def _fields(record: Record) -> dict[str, Any]:
     """Return what a line says of a record."""
     return {
-        "request_id": _name(record.request_id),
-        "tenant": _name(record.tenant),
-        "policy": _name(record.policy),
-        "policy_version": _name(record.policy_version),
-        "surface": _name(record.surface),
-        "model": _name(record.model),
+        "request_id": harmless(record.request_id),
+        "tenant": harmless(record.tenant),
+        "policy": harmless(record.policy),
+        "policy_version": harmless(record.policy_version),
+        "surface": harmless(record.surface),
+        "model": harmless(record.model),
         "outcome": None if record.outcome is None else record.outcome.value,
         "status": record.status,
-        "error": None if record.error is None else _name(record.error),
+        "error": None if record.error is None else harmless(record.error),
         "grounding": _score(record.grounding),
         "relevance": _score(record.relevance),
         "reasons": _names(record.reasons),
@@ -112,17 +112,18 @@ def _fields(record: Record) -> dict[str, Any]:
         "query_chars": record.query_chars,
         "answer_chars": record.answer_chars,
         "stream": record.stream,
+        "retries": record.retries,
     }
 
 
-def _name(value: str) -> str:
+def harmless(value: str) -> str:
     """Make a name harmless: letters, digits and a few marks stay, all else becomes ``_``; cut to ``MAX_NAME``."""
     kept = (char if char.isalnum() or char in _NAME_MARKS else "_" for char in value[: MAX_NAME + 1])
     return _cut("".join(kept), MAX_NAME)
 
 
 def _names(values: tuple[str, ...]) -> list[str]:
-    return [_name(value) for value in values]
+    return [harmless(value) for value in values]
 
 
 def _score(value: float | None) -> float | None:

@@ -13,13 +13,15 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_1_0_0, generate_latest
 
 from proxy.grounding.types import CheckKind, Outcome
+from proxy.guard.shadow import SKIPPED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from prometheus_client.metrics_core import Metric
 
     from proxy.guard.record import Record
+    from proxy.guard.shadow import Shadowed
 
 OTHER = "other"
 """The label of everything that is not in its closed set."""
@@ -31,6 +33,7 @@ INTERFACES §8 lists verdicts only; without this word a request answered 4xx or 
 """
 
 OUTCOMES = frozenset(Outcome) | {ERROR}
+SHADOW_OUTCOMES = OUTCOMES | {SKIPPED}
 CHECKS = frozenset({"grounding", "relevance", "missing_context", "uninspected", "scorer_error"})
 SURFACES = frozenset(
     {
@@ -48,6 +51,7 @@ SURFACES = frozenset(
 BYPASSES = frozenset({"no_source", "policy_off", "tool_calls", "json", "images", "scorer_error", "abstention"})
 SCORER_ERRORS = frozenset({"timeout", "error", "overloaded"})
 RELOADS = frozenset({"success", "failure"})
+AUDITED = frozenset({"written", "dropped", "failed"})
 
 SCORE_BUCKETS = tuple(round(step * 0.05, 2) for step in range(1, 21))
 """Steps of 0.05, so that any threshold an operator may choose has an edge near it."""
@@ -55,12 +59,19 @@ OWN_SECONDS = tuple(0.001 * 2**step for step in range(16))
 """1 ms to 33 s, doubling: our own work, up to the 30 s that check APIs allow a request."""
 UPSTREAM_SECONDS = tuple(0.01 * 2**step for step in range(15))
 """10 ms to 164 s, doubling: a model's work."""
+BATCH_PAIRS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+"""Doubling, up to the length that the queue has unless told otherwise."""
 
 
 class Metrics:
-    """The process's metrics. ``tenants``, ``policies`` and ``models`` are the names in the configuration."""
+    """The process's metrics. ``tenants``, ``policies`` and ``models`` are the names in the configuration.
 
-    def __init__(self, tenants: Iterable[str], policies: Iterable[str], models: Iterable[str], version: str) -> None:
+    ``tenants`` says of each which policies it may come under.
+    """
+
+    def __init__(
+        self, tenants: Mapping[str, Iterable[str]], policies: Iterable[str], models: Iterable[str], version: str
+    ) -> None:
         self._tenants = frozenset(tenants)
         self._policies = frozenset(policies)
         self._models = frozenset(models)
@@ -68,6 +79,7 @@ class Metrics:
         self._define_counts()
         self._define_distributions()
         self._define_states(version)
+        self._begin_at_zero(tenants)
 
     def record(self, record: Record) -> None:
         """Count one exchange: it and each of its checks and bypasses once, each scoring failure by itself."""
@@ -84,8 +96,37 @@ class Metrics:
     def reload(self, result: str, timestamp: float) -> None:
         """Count a policy reload: ``result`` is success or failure, ``timestamp`` when it ended, in Unix seconds."""
         self._reloads.labels(_within(RELOADS, result)).inc()
+        self._reloaded.set(result == "success")
         if result == "success":
             self._last_success.set(timestamp)
+
+    def in_force(self, version: str, policies: Iterable[str]) -> None:
+        """Say which set of policies is in force: its version, and the names in it, which are labels from now on.
+
+        Only one version is shown at a time, so that a sum over replicas tells whether they agree.
+        """
+        self._policies |= frozenset(policies)
+        self._policy_set.clear()
+        self._policy_set.labels(version).set(1)
+
+    def shadowed(self, shadowed: Shadowed) -> None:
+        """Count an exchange that a second policy judged too."""
+        tenant = _within(self._tenants, shadowed.tenant)
+        shadow = _within(self._policies, shadowed.shadow)
+        outcomes = (_within(OUTCOMES, shadowed.outcome), _within(SHADOW_OUTCOMES, shadowed.shadow_outcome))
+        self._shadows.labels(tenant, _within(self._policies, shadowed.policy), shadow, *outcomes).inc()
+        for check, score in ((CheckKind.GROUNDING, shadowed.grounding), (CheckKind.RELEVANCE, shadowed.relevance)):
+            if score is not None:
+                self._shadow_scores.labels(tenant, shadow, check.value).observe(score)
+
+    def ran(self, pairs: int, seconds: float) -> None:
+        """Count a batch that the scorer ran: its pairs, and how long it took. May be called from any thread."""
+        self._batch_pairs.observe(pairs)
+        self._batch_seconds.observe(seconds)
+
+    def audited(self, result: str) -> None:
+        """Count a record of the audit: written, dropped or failed. May be called from any thread."""
+        self._audited.labels(_within(AUDITED, result)).inc()
 
     def render(self) -> tuple[bytes, str]:
         """Return Prometheus's text exposition and its content type."""
@@ -122,11 +163,25 @@ class Metrics:
             ("result",),
             registry=self._registry,
         )
-        # From zero, so that the first failure is an increase that an alert can see.
-        for reason in SCORER_ERRORS:
-            self._scorer_errors.labels(reason)
-        for result in RELOADS:
-            self._reloads.labels(result)
+
+        self._shadows = Counter(
+            "groundwarden_shadow_total",
+            "Exchanges that a second policy judged too, by both outcomes; skipped: the scorer had no room.",
+            ("tenant", "policy", "shadow", "outcome", "shadow_outcome"),
+            registry=self._registry,
+        )
+        self._retries = Counter(
+            "groundwarden_retries_total",
+            "Times that a model was asked again after a block.",
+            ("tenant", "policy"),
+            registry=self._registry,
+        )
+        self._audited = Counter(
+            "groundwarden_audit_records_total",
+            "Records of the audit: written, dropped because too many waited, or failed to be written.",
+            ("result",),
+            registry=self._registry,
+        )
 
     def _define_distributions(self) -> None:
         self._scores = Histogram(
@@ -136,9 +191,25 @@ class Metrics:
             buckets=SCORE_BUCKETS,
             registry=self._registry,
         )
+        self._shadow_scores = Histogram(
+            "groundwarden_shadow_score",
+            "Scores by second policies, 0 to 1.",
+            ("tenant", "shadow", "check"),
+            buckets=SCORE_BUCKETS,
+            registry=self._registry,
+        )
         self._scoring = self._seconds("groundwarden_scoring_seconds", "Time spent scoring an answer.", OWN_SECONDS)
         self._added = self._seconds(
             "groundwarden_added_seconds", "Time an exchange took beyond its upstream's.", OWN_SECONDS
+        )
+        self._batch_pairs = Histogram(
+            "groundwarden_scorer_batch_pairs",
+            "Pairs scored at once.",
+            buckets=BATCH_PAIRS,
+            registry=self._registry,
+        )
+        self._batch_seconds = self._seconds(
+            "groundwarden_scorer_batch_seconds", "Time the scorer took for one batch.", OWN_SECONDS
         )
         self._first_token = self._seconds(
             "groundwarden_first_token_seconds", "Time to the first text sent to the caller.", UPSTREAM_SECONDS
@@ -161,10 +232,36 @@ class Metrics:
             "When a policy set was last loaded, in Unix seconds.",
             registry=self._registry,
         )
+        self._reloaded = Gauge(
+            "groundwarden_policy_last_reload_successful",
+            "1 when the policies on disk are in force, 0 when the last attempt to load them failed.",
+            registry=self._registry,
+        )
+        self._policy_set = Gauge(
+            "groundwarden_policy_set_info",
+            "The version of the set of policies in force; always 1.",
+            ("version",),
+            registry=self._registry,
+        )
         build = Gauge(
             "groundwarden_build_info", "The running version; always 1.", ("version",), registry=self._registry
         )
         build.labels(version).set(1)
+
+    def _begin_at_zero(self, tenants: Mapping[str, Iterable[str]]) -> None:
+        """Show from zero what alerts watch: to Prometheus a series that begins at 1 never rose."""
+        for reason in SCORER_ERRORS:
+            self._scorer_errors.labels(reason)
+        for result in RELOADS:
+            self._reloads.labels(result)
+        for result in AUDITED:
+            self._audited.labels(result)
+        for tenant, policies in tenants.items():
+            for reason in BYPASSES:
+                self._bypasses.labels(tenant, reason)
+            for policy in self._policies.intersection(policies):
+                for check in CHECKS:
+                    self._blocks.labels(tenant, policy, check)
 
     def _count(self, record: Record, tenant: str, policy: str) -> None:
         surface = _within(SURFACES, record.surface)
@@ -176,6 +273,8 @@ class Metrics:
                 self._blocks.labels(tenant, policy, check).inc()
         for reason in {_within(BYPASSES, bypass) for bypass in record.bypasses}:
             self._bypasses.labels(tenant, reason).inc()
+        if record.retries:
+            self._retries.labels(tenant, policy).inc(record.retries)
         for error in record.scorer_errors:
             self._scorer_errors.labels(_within(SCORER_ERRORS, error)).inc()
 
@@ -185,9 +284,11 @@ class Metrics:
                 self._scores.labels(tenant, policy, check.value).observe(score)
 
     def _observe_durations(self, record: Record) -> None:
+        # What was refused at the door cost nothing, and must not make the guard look quick.
+        added = None if record.outcome is None else record.added_seconds
         for histogram, seconds in (
             (self._scoring, record.scoring_seconds),
-            (self._added, record.added_seconds),
+            (self._added, added),
             (self._first_token, record.first_token_seconds),
         ):
             if seconds is not None:

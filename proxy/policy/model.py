@@ -13,9 +13,10 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, InstanceOf, PlainSerializer
+from pydantic import AfterValidator, BeforeValidator, Field, InstanceOf, PlainSerializer, WithJsonSchema
 
 from proxy.grounding.calibration import Calibration
+from proxy.grounding.gate import needs_whole
 from proxy.grounding.types import MAX_THRESHOLD, Action, Aggregate, Rule
 from proxy.keys import Count, Flag, Integer, Keys, Name, Number, Text, WrittenAs
 
@@ -23,6 +24,8 @@ Role = Literal["system", "developer", "user", "assistant", "tool"]
 """The roles of a conversation."""
 
 MAX_TIMEOUT_MS = 600_000
+MAX_RETRIES = 5
+"""Each is a whole call of the model that the caller waits for."""
 _MAX_MESSAGE_CHARS = 5000
 _ROLES: tuple[Role, ...] = get_args(Role)
 
@@ -32,32 +35,11 @@ def _off(value: Any) -> Any:
     return "off" if value is False else value
 
 
-def _no_redact_yet(action: Action) -> Action:
-    if action == "redact":
-        message = "redact is not yet supported; try block or flag"
-        raise ValueError(message)
-    return action
-
-
 def _in_order(roles: tuple[Role, ...]) -> tuple[Role, ...]:
     if not roles:
         message = "must name at least one role; try [system, developer, user]"
         raise ValueError(message)
     return tuple(role for role in _ROLES if role in roles)
-
-
-def _no_retry_yet(attempts: int) -> int:
-    if attempts > 0:
-        message = "retrying is not yet supported; try 0"
-        raise ValueError(message)
-    return attempts
-
-
-def _no_audit_yet(audit_text: bool) -> bool:  # noqa: FBT001 - a validator takes the value and nothing else
-    if audit_text:
-        message = "the audit is not yet supported; try false"
-        raise ValueError(message)
-    return audit_text
 
 
 def _calibration(value: Any) -> Calibration:
@@ -81,7 +63,7 @@ class GroundingKeys(Keys):
     """How the rule for grounding is written."""
 
     threshold: Threshold = 0.7
-    action: Annotated[Action, BeforeValidator(_off), AfterValidator(_no_redact_yet)] = "block"
+    action: Annotated[Action, BeforeValidator(_off)] = "block"
     aggregate: Aggregate = "min"
 
 
@@ -130,9 +112,9 @@ class Limits(Keys):
 
 
 class Retry(Keys):
-    """How often the model is asked again after a block."""
+    """How often the model is asked again, with the unsupported sentences named, before they block or are redacted."""
 
-    attempts: Annotated[Integer, Field(ge=0), AfterValidator(_no_retry_yet)] = 0
+    attempts: Annotated[Integer, Field(ge=0, le=MAX_RETRIES)] = 0
 
 
 class PolicyKeys(Keys):
@@ -144,12 +126,18 @@ class PolicyKeys(Keys):
     blocked_message: Annotated[Name, Field(max_length=_MAX_MESSAGE_CHARS)] = (
         "I can't answer that from the documents I have."
     )
+    redacted_message: Annotated[Text, Field(max_length=_MAX_MESSAGE_CHARS)] = "[removed: not in the documents]"
+    """Stands in the place of what ``action: redact`` takes out; may be empty."""
     on_block: Literal["message", "error"] = "message"
     on_missing_context: Literal["pass", "block"] = "pass"
     on_scorer_error: Literal["block", "pass"] = "block"
     on_uninspected: OnUninspected = OnUninspected()
     abstention: Literal["pass", "score", "block"] = "pass"
-    trust: Annotated[tuple[Role, ...], AfterValidator(_in_order)] = ("system", "developer", "user")
+    trust: Annotated[tuple[Role, ...], AfterValidator(_in_order), Field(json_schema_extra={"minItems": 1})] = (
+        "system",
+        "developer",
+        "user",
+    )
     tool_results: Annotated[Literal["off", "source"], BeforeValidator(_off)] = "off"
     history: Annotated[Literal["off", "source"], BeforeValidator(_off)] = "off"
     query: Literal["tagged", "last_user"] = "tagged"
@@ -159,20 +147,28 @@ class PolicyKeys(Keys):
         InstanceOf[Calibration],
         BeforeValidator(_calibration),
         PlainSerializer(_content),
+        WithJsonSchema({"type": ["string", "null"]}),
     ] = Calibration()
     """Written as a path, relative to the file that names it. Scores, thresholds and citations are on its scale."""
     limits: Limits = Limits()
     timeout_ms: Annotated[Count, Field(le=MAX_TIMEOUT_MS)] = 2000
     retry: Retry = Retry()
     allow_trace: Flag = True
-    audit_text: Annotated[Flag, AfterValidator(_no_audit_yet)] = False
+    audit_text: Flag = False
+    """Whether the texts of an exchange may be kept: in the audit, and on the admin port's page."""
     models: tuple[Name, ...] = ("*",)
+    shadow: Name | None = None
+    """A policy of the same folder that judges the same answers, and is only counted. One that is its own has none."""
+    sample: Annotated[Number, Field(ge=0, le=1)] = 1.0
+    """The share of requests that is judged; the others pass unchecked. The request's id decides."""
 
 
 class Policy(PolicyKeys):
     """A policy in force: frozen, and complete. ``name`` is its file's name without the ending."""
 
     name: Name = "default"
+    in_sample: Flag = Field(default=True, exclude=True)
+    """False for a request that the policy's ``sample`` leaves out: nothing is scored."""
 
     @cached_property
     def version(self) -> str:
@@ -183,12 +179,28 @@ class Policy(PolicyKeys):
     @property
     def active(self) -> bool:
         """Whether anything is scored at all."""
-        return self.grounding.active or self.relevance.active
+        return self.in_sample and (self.grounding.active or self.relevance.active)
+
+    def for_request(self, request_id: str) -> Policy:
+        """This policy as it applies to one request: itself, or not judging at all when it is out of the sample.
+
+        The same id is in the sample of every policy that takes at least as large a share, and in every process.
+        """
+        if self.sample >= 1:
+            return self
+        drawn = int.from_bytes(hashlib.sha256(request_id.encode()).digest()[:8]) / 2**64
+        return self if drawn < self.sample else self.model_copy(update={"in_sample": False})
 
     @property
     def blocking(self) -> bool:
-        """Whether what is scored, or an abstention, may block an answer."""
-        return "block" in (self.grounding.action, self.relevance.action, self.abstention)
+        """Whether what is scored, or an abstention, may block an answer or change it."""
+        acts = (self.grounding.action, self.relevance.action, self.abstention)
+        return "block" in acts or "redact" in acts
+
+    @property
+    def held_whole(self) -> bool:
+        """Whether nothing of an answer may leave before all of it is judged: it may be changed, or asked for again."""
+        return needs_whole(self.grounding) or (self.retry.attempts > 0 and self.grounding.action == "block")
 
     def allows_model(self, name: str) -> bool:
         """Whether callers under this policy may use a model: shell patterns over the ``model_name``."""

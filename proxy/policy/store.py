@@ -39,6 +39,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _SUFFIXES = {".yaml", ".yml"}
 _SETTLE_SECONDS = 0.2
 _MAX_CHAIN = 20
+_LOOKS_WHEN_ASKED = 10
+_READ_BY = ("trust", "tool_results", "history", "query")  # what a request's sources and its query are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +58,7 @@ class PolicySnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reload:
-    """What one look at the folder led to. ``problems`` say why it failed."""
+    """What one look at the folder led to. ``problems`` say why it failed, or could not be read yet."""
 
     result: Literal["success", "failure", "unchanged"]
     problems: tuple[Problem, ...] = ()
@@ -105,6 +107,7 @@ class PolicyStore:
         self._lock = threading.Lock()
         self._seen: str | None = None
         self._own_default = False
+        self._failed: tuple[Problem, ...] = ()
         self._snapshot: PolicySnapshot | None = None
 
     @property
@@ -130,21 +133,34 @@ class PolicyStore:
                 self._scorer = scorer
                 self._take(self._look())
 
-    def refresh(self) -> Reload:
+    def refresh(self, *, asked: bool = False) -> Reload:
         """Look again, and swap the set if the folder holds another, valid one.
 
-        Blocks for ``settle`` seconds when something changed: call it in a thread. Never raises for what is in the
-        folder.
+        ``asked``: somebody waits for what comes of it. Then a set that failed before fails again, and a folder that is
+        being written is looked at until it stays the same, or is a problem.
+
+        Blocks for ``settle`` seconds when something changed (ten times as long when ``asked``): call it in a thread.
+        Never raises for what is in the folder.
         """
         with self._lock:
-            files = self._look()
-            if files.fingerprint == self._seen or not self._settled(files):
-                return Reload(result="unchanged")
-            try:
-                self._take(files)
-            except ConfigError as error:
-                return Reload(result="failure", problems=error.problems)
-            return Reload(result="success")
+            for _ in range(_LOOKS_WHEN_ASKED if asked else 1):
+                files = self._look()
+                if files.fingerprint == self._seen:
+                    again = asked and self._failed
+                    return Reload(result="failure", problems=self._failed) if again else Reload(result="unchanged")
+                if self._settled(files):
+                    return self._try(files)
+            busy = Problem(file=self.folder, message="is being written; ask again when that has ended")
+            return Reload(result="unchanged", problems=(busy,) if asked else ())
+
+    def _try(self, files: _Files) -> Reload:
+        try:
+            self._take(files)
+        except ConfigError as error:
+            self._failed = error.problems
+            return Reload(result="failure", problems=error.problems)
+        self._failed = ()
+        return Reload(result="success")
 
     async def watch(self, report: Callable[[Reload], None], *, interval: float = 0.5) -> None:
         """Refresh every ``interval`` seconds until cancelled; ``report`` hears of each success and failure."""
@@ -305,6 +321,7 @@ def _policy(shelf: _Shelf, name: str) -> Policy | None:
     if document is None:
         return None
     keys = _validated(shelf, document)
+    shelf.report(_unfit_shadow(shelf, name, document, keys))
     return Policy.model_validate({**dict(keys), "name": name}) if keys else None
 
 
@@ -347,6 +364,30 @@ def _resolved(shelf: _Shelf, name: str, below: tuple[str, ...]) -> Document | No
             return alone.over(resolved)
     _validated(shelf, alone)  # what is wrong here whatever it extends
     return None
+
+
+def _unfit_shadow(shelf: _Shelf, name: str, document: Document, keys: PolicyKeys | None) -> Iterator[Problem]:
+    """Find a shadow that does not exist, or that would read other sources and another query out of a request.
+
+    A policy that is its own shadow has none: whoever extends a policy to try a change beside it inherits that key.
+    """
+    shadow = document.value.get("shadow")
+    if not isinstance(shadow, str) or shadow == name:
+        return
+    if shadow not in shelf.files:
+        if shadow != DEFAULT:
+            remedy = nearest(shadow, shelf.files) or DEFAULT
+            yield document.problem(("shadow",), f"names a policy that does not exist; try {remedy}")
+        return
+    resolved = _resolved(shelf, shadow, ())
+    other = _validated(shelf, resolved) if resolved is not None else None
+    if keys is None or other is None:
+        return
+    for key in _READ_BY:
+        if getattr(keys, key) != getattr(other, key):
+            remedy = f"try extends: {name} in {shadow}.yaml"
+            message = f"judges what this policy reads: {key} must be the same there; {remedy}"
+            yield document.problem(("shadow",), message)
 
 
 def _wrong_base(shelf: _Shelf, base: object, names: tuple[str, ...]) -> str | None:

@@ -1,19 +1,26 @@
-"""The seam between the guard and whatever scores its pairs."""
+"""The seam between the guard and whatever scores its pairs, or says more of a claim that is not supported."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from proxy.grounding.types import CheckKind, Pair
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 EvidenceUse = Literal["pieces", "whole"]
 """How a scorer wants a claim's evidence.
 
 ``pieces``: sentences and windows one by one, and the best of them counts. ``whole``: all of it joined to one premise,
 as much as ``max_tokens`` allows.
+"""
+
+Ran: TypeAlias = "Callable[[int, float], None]"
+"""Told of each batch that was run, or question that was asked: its pairs, and the seconds it took, also when it failed.
+
+Must be quick; it may be called from another thread than the event loop's.
 """
 
 WARM_PAIR = Pair(kind=CheckKind.GROUNDING, premise="The scorer is ready.", hypothesis="The scorer is warm.")
@@ -106,6 +113,10 @@ class Scorer(Protocol):
         ...
 
 
+def unheard(_pairs: int, _seconds: float) -> None:
+    """Tell nobody of a batch."""
+
+
 def checked(scores: Sequence[float], count: int) -> list[float]:
     """What a model or a service gave, if it is one number in [0, 1] for each pair. Raises ``ValueError`` if not."""
     numbers = [float(score) for score in scores]
@@ -113,3 +124,37 @@ def checked(scores: Sequence[float], count: int) -> list[float]:
         message = "not one score in [0, 1] for each pair"
         raise ValueError(message)
     return numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """A claim that is not supported, as a language model is shown it.
+
+    ``statement`` is read with ``context`` from earlier in the answer, and with ``query``; either may be "".
+    ``passages`` are stretches of ``sources``, those nearest to the statement first.
+    """
+
+    statement: str
+    context: str
+    query: str
+    sources: tuple[str, ...]
+    passages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """What it says. ``rewritten`` is "" where the sources say nothing of the kind. None: it was not asked for."""
+
+    reason: str | None = None
+    rewritten: str | None = None
+
+
+class Reviser(Protocol):
+    """Asks models of ``model_list`` why a claim is not supported, and how it would be."""
+
+    model: str
+    """Who is asked when a request names no model."""
+
+    async def revise(self, model: str, doubt: Doubt, *, reason: bool, rewrite: bool) -> Revision:
+        """Ask one model about one claim. Raises ``ScoringError``, or ``Overloaded``, for no usable answer."""
+        ...

@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from proxy.grounding.errors import Overloaded, ScoringError
-from proxy.scoring.base import WARM_PAIR, checked
+from proxy.scoring.base import WARM_PAIR, checked, unheard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from proxy.grounding.types import Pair
-    from proxy.scoring.base import EvidenceUse, Model
+    from proxy.scoring.base import EvidenceUse, Model, Ran
 
 _log = logging.getLogger(__name__)
 
@@ -60,6 +60,7 @@ class Batcher:
 
     ``queue_pairs`` is how many pairs may be unfinished before ``admit`` refuses. ``batch_tokens`` is the token budget
     of a batch; a longer pair goes alone. ``close_seconds`` is how long ``close`` waits for a batch that is running.
+    ``ran`` is told of each batch, in the worker thread.
     ``name`` is "", ``max_tokens`` 0 and ``evidence`` "pieces" until the model is loaded. What ``factory`` raises as
     ``ScoringError`` says why it cannot be, and is passed on as it is.
     """
@@ -71,6 +72,7 @@ class Batcher:
         queue_pairs: int = 256,
         batch_tokens: int = 2048,
         close_seconds: float = 10.0,
+        ran: Ran = unheard,
     ) -> None:
         self.name = ""
         self.max_tokens = 0
@@ -79,6 +81,7 @@ class Batcher:
         self._limit = queue_pairs
         self._budget = batch_tokens
         self._close_seconds = close_seconds
+        self._ran = ran
         self._model: Model | None = None
         self._jobs: deque[_Job] = deque()
         self._running: _Batch = []
@@ -250,6 +253,7 @@ class Batcher:
 
     def _time(self, seconds: float, count: int) -> None:
         self._pair_seconds += SMOOTHING * (seconds / count - self._pair_seconds)
+        self._ran(count, seconds)
 
     def _deliver(self, batch: _Batch, scores: list[float]) -> None:
         for (job, index), score in zip(batch, scores, strict=True):

@@ -13,13 +13,13 @@ import traceback
 from typing import TYPE_CHECKING
 
 from proxy.grounding.errors import Overloaded, ScoringError
-from proxy.scoring.base import WARM_PAIR, checked
+from proxy.scoring.base import WARM_PAIR, checked, unheard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from proxy.grounding.types import Pair
-    from proxy.scoring.base import EvidenceUse, Service
+    from proxy.scoring.base import EvidenceUse, Ran, Service
 
 _log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class Dispatch:
 
     ``at_once`` questions may be open; ``queue_pairs`` is how many pairs may be unfinished before ``admit`` refuses.
     ``timeout`` is the seconds one question may take once it is asked, ``close_seconds`` how long ``close`` waits for
-    those that are open.
+    those that are open. ``ran`` is told of each question.
     """
 
     def __init__(
@@ -54,6 +54,7 @@ class Dispatch:
         queue_pairs: int = 256,
         timeout: float = 30.0,
         close_seconds: float = 10.0,
+        ran: Ran = unheard,
     ) -> None:
         self.name: str = service.name
         self.max_tokens: int = service.max_tokens
@@ -61,6 +62,7 @@ class Dispatch:
         self._service = service
         self._at_once, self._limit = at_once, queue_pairs
         self._timeout, self._close_seconds = timeout, close_seconds
+        self._ran = ran
         self._turns = asyncio.Semaphore(at_once)
         self._questions = self._pairs = 0
         self._open: set[asyncio.Timeout] = set()
@@ -180,6 +182,7 @@ class Dispatch:
 
     def _time(self, seconds: float, count: int) -> None:
         self._pair_seconds += SMOOTHING * (seconds / count - self._pair_seconds)
+        self._ran(count, seconds)
 
     async def _give_up(self) -> None:
         _log.error("%s questions did not end within %s s and were left", len(self._open), self._close_seconds)

@@ -2,8 +2,8 @@
 
 Whole answers and streams share this file: the deltas of a stream are first joined into the message they spell, and
 both ``message`` and ``delta`` are cleaned by the same rules. A field declared nowhere that holds text, in the message,
-the choice or around the choices, falls to the policy's ``on_uninspected.default``; unknown metadata (numbers, short
-tokens) passes.
+the choice or around the choices, falls to the policy's ``on_uninspected.default``, and so does a known one that does
+not look like itself (``metadata.py``); unknown metadata (numbers, short tokens) passes.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from proxy.grounding.errors import UpstreamError
 from proxy.guard.answer import AnswerPart, Carried
+from proxy.surfaces.metadata import SPEAKING, Padding, fits, holds_string, holds_text, inside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from proxy.policy.model import Policy
 
@@ -33,6 +34,7 @@ _MESSAGE = frozenset({"content", "annotations", "extra_content"}) | CALLS | REAS
 _CHOICE = frozenset({"logprobs"})
 _ANSWER = frozenset({"id", "model", "choices", "provider", "obfuscation", "p", "citations", "search_results"})
 _BESIDE = frozenset({"annotations", "extra_content", "citations", "search_results"})  # waits for its answer's verdict
+_STEADY = frozenset({"model", "provider"})  # the same in all chunks of a stream
 _KEPT = _MESSAGE | {"role", "refusal"}  # in a stream any string may be a piece of text: these are known to be none
 _FRAME = frozenset({"index", "finish_reason"})
 _SPOKEN = frozenset({"content", "refusal"})
@@ -40,30 +42,39 @@ _THOUGHTS = frozenset({"thinking", "reasoning", "redacted_thinking"})
 _TEXT_PARTS = frozenset({"text", "output_text"})
 _PART = frozenset({"type", "text", "annotations"})
 _TOKENS = frozenset({"content", "refusal"})
+_TOKEN_LISTS = frozenset({"tokens", "token_logprobs", "top_logprobs", "text_offset"})
 _TOKEN_FIELDS = frozenset({"token", "logprob", "bytes", "top_logprobs"})
+_PARTS = re.compile("\ufffd+")
 _SPECIAL = re.compile(r"<\|[a-z0-9_]{1,30}\|>|</s>")
-_LONGEST_TOKEN = 64
 _FEWEST_WORDS = 4
 _WORD = re.compile(r"[^\W\d_]*[.,!?'-]?[^\W\d_]*[.,!?]?")
 
 
 def parts_of(answer: JsonObject) -> list[AnswerPart]:
     """Each choice of a whole answer, for the guard. Raises ``UpstreamError`` for an answer that holds none."""
-    odd = _misnamed(answer) or bool(_undeclared(answer, _ANSWER))
+    odd = bool(undeclared(answer, _ANSWER))
     return _some(
         [
-            _part(index_of(choice, at), _without(choice, "message"), object_in(choice, "message"), odd=odd)
+            _part(index_of(choice, at), without_echo(choice, "message"), object_in(choice, "message"), odd=odd)
             for at, choice in choices_of(answer)
         ]
     )
+
+
+def without_echo(choice: JsonObject, holder: str) -> JsonObject:
+    """A choice without what holds its message, and without a ``text`` that says the very same, as Together sends it."""
+    said = object_in(choice, holder).get("content")
+    echoes = isinstance(said, str) and choice.get("text") == said
+    return _without(choice, holder, "text") if echoes else _without(choice, holder)
 
 
 class Spelled:
     """A stream's chunks joined, one by one, into the choices that they spell."""
 
     def __init__(self) -> None:
-        self._around, self._odd = _Joined(), False
+        self._around, self._odd, self._padding = _Joined(), False, Padding()
         self._choices: dict[int, tuple[_Joined, _Joined]] = {}
+        self._odd_choices: set[int] = set()
         self._ended: set[int] = set()
 
     @property
@@ -74,20 +85,34 @@ class Spelled:
     def add(self, chunk: JsonObject) -> None:
         """Join one more chunk. Raises ``UpstreamError`` for what is none."""
         self._around.add(_without(chunk, *_ANSWER))
-        self._odd = self._odd or _misnamed(chunk)
+        self._padding.add(chunk.get("obfuscation"))
+        self._odd = self._odd or bool(_misfits(chunk, _ANSWER))
         for at, choice in choices_of(chunk):
-            whole, message = self._choices.setdefault(index_of(choice, at), (_Joined(), _Joined()))
-            whole.add(_without(choice, "delta"))
-            message.add(object_in(choice, "delta"))
+            index, delta = index_of(choice, at), object_in(choice, "delta")
+            whole, message = self._choices.setdefault(index, (_Joined(), _Joined()))
+            whole.add(without_echo(choice, "delta"))
+            message.add(_without(delta, *_BESIDE))  # looked at one by one
+            if _misfits(delta, _MESSAGE):
+                self._odd_choices.add(index)
             if choice.get("finish_reason"):
-                self._ended.add(index_of(choice, at))
+                self._ended.add(index)
+
+    @property
+    def ended(self) -> int:
+        """How many choices have said why they ended."""
+        return len(self._ended)
+
+    @property
+    def begun(self) -> bool:
+        """Whether any choice has."""
+        return bool(self._choices)
 
     def parts(self) -> list[AnswerPart]:
         """Each choice, for the guard. Raises ``UpstreamError`` when there is none."""
-        odd = self._odd or bool(_undeclared(self._around.fields(), _ANSWER))
+        odd = self._odd or self._padding.spells(surely=True) or bool(undeclared(self._around.fields(), _ANSWER))
         return _some(
             [
-                _part(index, whole.fields(), message.fields(), odd=odd)
+                _part(index, whole.fields(), message.fields(), odd=odd or index in self._odd_choices)
                 for index, (whole, message) in sorted(self._choices.items())
             ]
         )
@@ -105,6 +130,7 @@ class Watch:
         self._blocking = policy.blocking
         self._seen: dict[str, set[str]] = {}
         self._said = False  # whether any text has come: a field that is new after that may be spelling on
+        self._padding = Padding()
 
     def holds(self, chunk: JsonObject, choice: JsonObject) -> bool:
         """Whether ``choice``, of ``chunk``, must wait."""
@@ -123,7 +149,7 @@ class Watch:
             return True
         unknown = (
             self.holds_around(chunk)
-            or self._unknown("choice", choice, _CHOICE | {"finish_reason", "delta"})
+            or self._unknown("choice", without_echo(choice, "delta"), _CHOICE | {"finish_reason"})
             or self._unknown("delta", delta, _MESSAGE | {"refusal"})
         )
         self._said = self._said or bool(content)
@@ -133,17 +159,18 @@ class Watch:
         """Whether what stands around the choices of ``chunk`` must wait."""
         if self._blocking and any(chunk.get(name) for name in _BESIDE):
             return True
-        return self._rules.default == "block" and (
-            _misnamed(chunk) or self._unknown("chunk", chunk, _ANSWER - {"model"})
-        )
+        self._padding.add(chunk.get("obfuscation"))
+        if self._rules.default != "block":
+            return False
+        changed = any(self._changes(f"chunk.{name}", chunk.get(name)) for name in _STEADY)
+        return changed or self._padding.spells(surely=False) or self._unknown("chunk", chunk, _ANSWER)
 
     def _unknown(self, where: str, fields: JsonObject, declared: frozenset[str]) -> bool:
         if self._rules.default != "block":
             return False
         unknown = {name: value for name, value in fields.items() if name not in declared}
-        return any(
-            holds_text(name) or holds_text(value) or self._changes(f"{where}.{name}", value)
-            for name, value in unknown.items()
+        return bool(undeclared(fields, declared)) or any(
+            self._changes(f"{where}.{name}", value) for name, value in unknown.items()
         )
 
     def _changes(self, name: str, value: Any) -> bool:
@@ -161,12 +188,6 @@ def _strings(value: Any) -> Iterator[str]:
         yield from _strings(item)
 
 
-def _misnamed(body: JsonObject) -> bool:
-    """Whether the id of a reply or chunk, or its model, is no name. An id may be long, but not a sentence."""
-    identity, model = str(body.get("id") or ""), body.get("model")
-    return not isinstance(model, str | None) or not identity.isascii() or len(identity.split()) > 1
-
-
 def clean(body: JsonObject, policy: Policy, *, holder: str) -> JsonObject:
     """A reply or chunk less what the policy strips; the same object when there is nothing to strip.
 
@@ -180,12 +201,13 @@ def clean(body: JsonObject, policy: Policy, *, holder: str) -> JsonObject:
         cleaned = [_clean_choice(choice, strip, holder) if isinstance(choice, dict) else choice for choice in choices]
         if any(new is not old for new, old in zip(cleaned, choices, strict=True)):
             body = {**body, "choices": cleaned}
-    return _less(body, strip.undeclared(body, _ANSWER | {"object", "model"}))
+    return _less(body, strip.undeclared(body, _ANSWER | {"object"}))
 
 
 def prompt_text(body: JsonObject) -> str:
-    """The text of a request's messages, for counting its tokens; pictures and roles are none."""
-    texts: list[str] = []
+    """The text of a request's messages or prompts, for counting its tokens; pictures and roles are none."""
+    prompt = body.get("prompt")
+    texts = [one for one in (prompt if isinstance(prompt, list) else [prompt]) if isinstance(one, str)]
     for message in body.get("messages") or ():
         content = message.get("content") if isinstance(message, dict) else None
         parts = content if isinstance(content, list) else [{"text": content}]
@@ -286,7 +308,7 @@ def _part(index: int, choice: JsonObject, message: JsonObject, *, odd: bool) -> 
     if _reasoning(message) or _without_thoughts(message.get("content")) is not message.get("content"):
         carries.add("reasoning")
     odd = odd or odd_part or any(isinstance(call, str) for call in calls)
-    if odd or _undeclared(message, spoken) or _undeclared(choice, _CHOICE):
+    if odd or undeclared(message, spoken) or undeclared(choice, _CHOICE):
         carries.add("default")
     return AnswerPart(
         index=index, text=text, refusal=refusal if isinstance(refusal, str) else "", carries=frozenset(carries)
@@ -300,7 +322,7 @@ def _content(content: Any) -> tuple[str, bool, bool]:
     if not isinstance(content, list):
         return "", True, False
     texts = [part for part in content if _is_text(part)]
-    beside = any(_undeclared(part, _PART) for part in texts)
+    beside = any(undeclared(part, _PART) for part in texts)
     return "".join(part["text"] for part in texts), len(texts) < len(content), beside
 
 
@@ -310,16 +332,6 @@ def _without_thoughts(content: Any) -> Any:
         return content
     kept = [part for part in content if not (isinstance(part, dict) and part.get("type") in _THOUGHTS)]
     return content if len(kept) == len(content) else kept
-
-
-def holds_text(value: Any) -> bool:
-    """Whether anything inside reads like text rather than an identifier or a number."""
-    if isinstance(value, str):
-        value = value.strip()
-        return len(value) > _LONGEST_TOKEN or not value.isascii() or any(character.isspace() for character in value)
-    if isinstance(value, list) and sum(isinstance(item, str) for item in value) > 1:
-        return True  # several strings make a sentence, whatever each is
-    return any(holds_text(item) for item in _inside(value))
 
 
 def _reasoning(message: JsonObject, holds: Callable[[Any], bool] = holds_text) -> set[str]:
@@ -338,18 +350,21 @@ def _has_string(value: Any) -> bool:
 
 
 def _holds_string(value: Any) -> bool:
-    return isinstance(value, str) or any(_holds_string(item) for item in _inside(value))
+    return isinstance(value, str) or any(_holds_string(item) for item in inside(value))
 
 
-def _inside(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return (*value, *value.values())
-    return value if isinstance(value, list) else ()
+def undeclared(fields: JsonObject, declared: frozenset[str], holds: Callable[[Any], bool] = holds_text) -> set[str]:
+    """Names of the fields that nobody declared and that hold text, and of those that do not look like themselves."""
+    unknown = {
+        name
+        for name, value in fields.items()
+        if name not in declared and (holds(value) or holds_text(name) or (name in SPEAKING and holds_string(value)))
+    }
+    return unknown | _misfits(fields, declared)
 
 
-def _undeclared(fields: JsonObject, declared: frozenset[str], holds: Callable[[Any], bool] = holds_text) -> set[str]:
-    """Names of the fields that nobody declared and that hold text."""
-    return {name for name, value in fields.items() if name not in declared and (holds(value) or holds_text(name))}
+def _misfits(fields: JsonObject, declared: frozenset[str]) -> set[str]:
+    return {name for name, value in fields.items() if name in declared and not fits(name, value)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +376,7 @@ class _Strip:
 
     def undeclared(self, fields: JsonObject, declared: frozenset[str]) -> set[str]:
         strips = self.policy.on_uninspected.default == "strip"
-        return _undeclared(fields, declared, self.holds) if strips else set()
+        return undeclared(fields, declared, self.holds) if strips else set()
 
     def thoughts(self, content: Any) -> Any:
         return _without_thoughts(content) if self.policy.on_uninspected.reasoning == "strip" else content
@@ -400,15 +415,35 @@ def _released_logprobs(logprobs: Any, said: JsonObject) -> JsonObject | None:
 
     ``top_logprobs`` go: the tokens not chosen are text that nobody judged.
     """
-    if not isinstance(logprobs, dict) or not _TOKENS.issuperset(logprobs):
+    if not isinstance(logprobs, dict):
+        return None
+    if "tokens" in logprobs:
+        return _released_tokens(logprobs, said)
+    if not _TOKENS.issuperset(logprobs):
         return None
     for name, tokens in logprobs.items():
-        if tokens and not _spells(tokens, said.get(name)):
+        if tokens and not spells(tokens, said.get(name)):
             return None
     return _without_alternatives(logprobs)
 
 
-def _spells(tokens: Any, text: Any) -> bool:
+def _released_tokens(logprobs: JsonObject, said: JsonObject) -> JsonObject | None:
+    """The same in the shape of the older completions: parallel lists."""
+    tokens, numbers = logprobs["tokens"], [logprobs.get(name) or [] for name in ("token_logprobs", "text_offset")]
+    if not _TOKEN_LISTS.issuperset(logprobs) or not isinstance(tokens, list):
+        return None
+    if not all(isinstance(token, str) for token in tokens) or not all(map(_are_numbers, numbers)):
+        return None
+    if "".join(tokens).strip() != str(said.get("content") or "").strip():
+        return None
+    return {**logprobs, "top_logprobs": None} if logprobs.get("top_logprobs") else logprobs
+
+
+def _are_numbers(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, int | float | None) for value in values)
+
+
+def spells(tokens: Any, text: Any) -> bool:
     """Whether tokens are those of ``text``; a last special token, as some servers send, may follow."""
     if not isinstance(tokens, list) or not all(isinstance(token, dict) for token in tokens):
         return False
@@ -429,13 +464,17 @@ def _is_token(token: JsonObject) -> bool:
     if not raw:
         return True
     whole = isinstance(raw, list) and all(isinstance(one, int) and 0 <= one < 256 for one in raw)  # noqa: PLR2004
-    return whole and ("\ufffd" in spelling or bytes(raw).decode("utf-8", "replace") == spelling)
+    # How many signs stand for a part of a character is not agreed upon.
+    return whole and _PARTS.sub("\ufffd", bytes(raw).decode("utf-8", "replace")) == _PARTS.sub("\ufffd", spelling)
 
 
 def _without_alternatives(logprobs: JsonObject) -> JsonObject:
-    if not any(token.get("top_logprobs") for tokens in logprobs.values() for token in tokens or ()):
-        return logprobs
-    return {
-        name: tokens and [{**token, "top_logprobs": []} if token.get("top_logprobs") else token for token in tokens]
-        for name, tokens in logprobs.items()
-    }
+    kept = {name: tokens and chosen(tokens) for name, tokens in logprobs.items()}
+    return logprobs if all(kept[name] is tokens for name, tokens in logprobs.items()) else kept
+
+
+def chosen(tokens: list[JsonObject]) -> list[JsonObject]:
+    """Tokens without those that were not chosen; the same list when there are none."""
+    if not any(token.get("top_logprobs") for token in tokens):
+        return tokens
+    return [{**token, "top_logprobs": []} if token.get("top_logprobs") else token for token in tokens]

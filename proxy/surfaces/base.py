@@ -22,7 +22,9 @@ from starlette.responses import Response
 from proxy.grounding.errors import CallerError, GroundwardenError, Late, Overloaded, TooLarge
 from proxy.grounding.types import CheckKind, Outcome, Verdict
 from proxy.guard.exchange import Meter
-from proxy.guard.record import Record, Sink
+from proxy.guard.record import Judged, Record, Sink
+from proxy.guard.sample import Sampled
+from proxy.guard.shadow import Exchange, Shadows
 from proxy.upstream.base import to_json
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from proxy.access import Access, Caller
+    from proxy.grounding.types import GroundingContext
+    from proxy.guard.answer import AnswerPart
     from proxy.guard.assess import Assessor
     from proxy.policy.model import Policy
     from proxy.upstream.base import Upstream
@@ -67,9 +71,24 @@ class Models(Protocol):
         ...
 
 
+class Throttle(Protocol):
+    """What decides how many requests of a tenant come in."""
+
+    async def enter(self, tenant: str) -> None:
+        """Let a request in. Raises ``RateLimited``."""
+        ...
+
+    def leave(self, tenant: str) -> None:
+        """Say that a request that was let in has been answered."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """What surfaces draw on. ``policies`` returns the snapshot in force, which a request keeps to its end."""
+    """What surfaces draw on. ``policies`` returns the snapshot in force, which a request keeps to its end.
+
+    Without a ``throttle`` everyone comes in; without ``shadows`` no second policy judges anything.
+    """
 
     access: Access
     policies: Callable[[], Mapping[str, Policy]]
@@ -77,6 +96,8 @@ class Services:
     assessor: Assessor
     sink: Sink
     max_body_bytes: int
+    throttle: Throttle | None = None
+    shadows: Shadows | None = None
 
 
 @dataclass(slots=True)
@@ -95,6 +116,20 @@ class Ledger:
     query_chars: int = 0
     answer_chars: int = 0
     first_token: float | None = None
+    context: GroundingContext | None = None
+    parts: tuple[AnswerPart, ...] = ()
+    policies: Mapping[str, Policy] = field(default_factory=dict)
+    let_in: bool = False
+
+    def asked(self, context: GroundingContext) -> None:
+        """Note what the answer is to be judged against."""
+        self.context = context
+        self.source_chars, self.query_chars = context.source_chars, len(context.query or "")
+
+    def answered(self, parts: Sequence[AnswerPart]) -> None:
+        """Note the choices of the answer, as far as they came."""
+        self.parts = tuple(parts)
+        self.answer_chars = sum(len(part.text) for part in self.parts)
 
     def note_text(self) -> None:
         """Text leaves: the first time is when the stream's first token came."""
@@ -149,7 +184,15 @@ class Ledger:
             query_chars=self.query_chars,
             answer_chars=self.answer_chars,
             stream=self.stream,
+            retries=self.meter.retries,
+            judged=self._judged(),
         )
+
+    def _judged(self) -> Judged | None:
+        if self.policy is None:
+            return None
+        parts = self.parts or self.meter.unjudged
+        return Judged(policy=self.policy, context=self.context, parts=parts, verdicts=self.verdicts)
 
     def _scorer_errors(self, error: GroundwardenError | None) -> tuple[str, ...]:
         if isinstance(error, Overloaded):
@@ -234,23 +277,54 @@ def endpoint(
 
 
 def _record(services: Services, ledger: Ledger, status: int, error: GroundwardenError | None) -> None:
+    if ledger.let_in and services.throttle is not None and ledger.caller is not None:
+        services.throttle.leave(ledger.caller.tenant)
     services.sink(ledger.record(status, error))
+    _shadow(services, ledger)
+
+
+def _shadow(services: Services, ledger: Ledger) -> None:
+    """Have the policy's shadow judge what the policy judged, if it did and the shadow's sample has this request."""
+    policy, context, caller = ledger.policy, ledger.context, ledger.caller
+    if services.shadows is None or policy is None or context is None or caller is None or not ledger.verdicts:
+        return
+    shadow = ledger.policies.get(policy.shadow or policy.name)
+    if shadow is None or shadow.name == policy.name or not shadow.in_sample:
+        return
+    done = Exchange(
+        tenant=caller.tenant,
+        policy=policy,
+        outcome=ledger.outcome(),
+        context=context,
+        parts=ledger.parts or ledger.meter.unjudged,
+        assessor=ledger.meter.assessor or services.assessor,
+    )
+    services.shadows.judge(done, shadow)
+
+
+async def _enter(services: Services, ledger: Ledger, caller: Caller) -> None:
+    """Let the caller in. Only what leaves a record counts: that is where it leaves again."""
+    ledger.caller = caller
+    if services.throttle is not None and ledger.surface:
+        await services.throttle.enter(caller.tenant)
+        ledger.let_in = True
 
 
 async def _read(services: Services, request: Request, ledger: Ledger, signatures: Signatures | None) -> Call:
     if signatures is not None and signatures.signs(request):
-        body = await _read_body(request, services.max_body_bytes)
-        ledger.caller = caller = signatures.caller(request, body)
+        body = await read_body(request, services.max_body_bytes)
+        await _enter(services, ledger, caller := signatures.caller(request, body))
     else:
-        ledger.caller = caller = services.access.identify(request.headers)
-        body = await _read_body(request, services.max_body_bytes)
+        await _enter(services, ledger, caller := services.access.identify(request.headers))
+        body = await read_body(request, services.max_body_bytes)
+    ledger.policies = Sampled(services.policies(), ledger.request_id)
     return Call(
         body=body,
         path=request.path_params,
         query=request.query_params,
         headers=request.headers,
         caller=caller,
-        policies=services.policies(),
+        policies=ledger.policies,
         ledger=ledger,
     )
 
@@ -385,7 +459,7 @@ def retry_headers(error: GroundwardenError) -> dict[str, str]:
     return {"retry-after": after} if _RETRY_AFTER.fullmatch(after) else {}
 
 
-async def _read_body(request: Request, limit: int) -> bytes:
+async def read_body(request: Request, limit: int) -> bytes:
     """The whole body. Raises ``TooLarge`` at the first byte over ``limit``."""
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > limit:

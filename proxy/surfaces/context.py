@@ -1,4 +1,4 @@
-"""Grounding sources and query lifted out of a chat request (INTERFACES, "Marking the context").
+"""Grounding sources and query lifted out of a request (INTERFACES, "Marking the context").
 
 The request is patched, not rebuilt: messages without marks stay the very objects that came, tags go and their text
 stays, qualified parts become ordinary text parts. Marks count only in roles the policy trusts; elsewhere they stay
@@ -16,7 +16,7 @@ from proxy.grounding.types import GroundingContext, Source
 from proxy.surfaces.base import qualifiers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from proxy.policy.model import Policy
 
@@ -34,10 +34,98 @@ def read_context(body: JsonObject, policy: Policy) -> tuple[GroundingContext, Js
     """
     forward = {key: value for key, value in body.items() if key not in {CONFIG_FIELD, "grounding"}}
     reader = _Reader(policy, _suffix(body.get(CONFIG_FIELD)))
-    forward["messages"] = [reader.message(at, message) for at, message in enumerate(_messages(body))]
+    messages = enumerate(_messages(body))
+    forward["messages"] = [reader.message(f"messages[{at}]", message) for at, message in messages]
     sources, query = _grounding_field(body.get("grounding"))
     asked = query or reader.query or (reader.last_user if policy.query == "last_user" else None)
     return GroundingContext.of((*reader.sources, *sources), asked), forward
+
+
+def read_prompts(body: JsonObject, policy: Policy) -> tuple[GroundingContext, JsonObject, int]:
+    """The same of a completion's request, whose prompts are the user's, and how many prompts there are.
+
+    Raises ``CallerError`` where several prompts bring marks of their own: one answer would be judged by another's.
+    """
+    forward = {key: value for key, value in body.items() if key not in {CONFIG_FIELD, "grounding"}}
+    suffix = _suffix(body.get(CONFIG_FIELD))
+    prompts = _prompts(body.get("prompt"))
+    marks = [_Marks(suffix if "user" in policy.trust else None) for _ in prompts]
+    one = len(prompts) == 1
+    stripped: list[Any] = []
+    for at, (prompt, marked) in enumerate(zip(prompts, marks, strict=True)):
+        path = "prompt" if one else f"prompt[{at}]"
+        stripped.append(marked.take(prompt, path) if isinstance(prompt, str) else prompt)
+        if not one and (marked.sources or marked.queries):
+            message = f"{path} brings a source or query of its own: send it alone, or use the grounding field for all."
+            raise CallerError(message, param=path)
+    forward["prompt"] = stripped if isinstance(body["prompt"], list) and stripped != [body["prompt"]] else stripped[0]
+    sources, query = _grounding_field(body.get("grounding"))
+    last = "\n".join(marks[0].said) if one and policy.query == "last_user" else ""
+    asked = query or "\n".join(each for each in marks[0].queries if each.strip()) or last
+    return GroundingContext.of((*marks[0].sources, *sources), asked), forward, len(prompts)
+
+
+def read_input(body: JsonObject, policy: Policy) -> tuple[GroundingContext, JsonObject]:
+    """The same of a response's request: its instructions are the system's, its input a text of the user's or items."""
+    forward = {key: value for key, value in body.items() if key not in {CONFIG_FIELD, "grounding"}}
+    reader = _Reader(policy, _suffix(body.get(CONFIG_FIELD)))
+    if body.get("instructions") is not None:
+        said = {"role": "system", "content": _string(body["instructions"], "instructions")}
+        forward["instructions"] = reader.message("instructions", said, "")["content"]
+    given = body.get("input")
+    if isinstance(given, str):
+        forward["input"] = reader.message("input", {"role": "user", "content": given}, "")["content"]
+    elif isinstance(given, list):
+        forward["input"] = [_input_item(reader, f"input[{at}]", item) for at, item in enumerate(given)]
+    elif given is not None:
+        message = "input must be a string or a list of items."
+        raise CallerError(message, param="input")
+    sources, query = _grounding_field(body.get("grounding"))
+    asked = query or reader.query or (reader.last_user if policy.query == "last_user" else None)
+    return GroundingContext.of((*reader.sources, *sources), asked), forward
+
+
+def _input_item(reader: _Reader, path: str, item: Any) -> Any:
+    """One item: a message, what a tool gave back, or something else that holds no marks."""
+    if not isinstance(item, dict):
+        text = f"{path} must be an object."
+        raise CallerError(text, param=path)
+    if str(item.get("type")).endswith("_call_output") and "output" in item:
+        told = {"role": "tool", "content": item["output"], "tool_call_id": item.get("call_id")}
+        output = _as_input(reader.message(path, told, ".output")["content"], item["output"])
+        return item if output is item["output"] else {**item, "output": output}
+    if item.get("type", "message") != "message":
+        return item
+    read = reader.message(path, item)
+    content = _as_input(read.get("content"), item.get("content"))
+    return item if content is item.get("content") else {**read, "content": content}
+
+
+def _as_input(new: Any, old: Any) -> Any:
+    """Content whose parts that were marks are text as this API calls it."""
+    if not isinstance(new, list) or new is old:
+        return new
+    return [
+        {**part, "type": "input_text"} if part is not before and before.get("type") not in _TEXT_PARTS else part
+        for part, before in zip(new, old, strict=True)
+    ]
+
+
+def _prompts(prompt: Any) -> list[Any]:
+    """The prompts: texts, or lists of tokens, which hold no marks."""
+    if isinstance(prompt, str):
+        return [prompt]
+    if isinstance(prompt, list) and prompt:
+        if all(_is_token(token) for token in prompt):
+            return [prompt]
+        if all(isinstance(one, str) or (isinstance(one, list) and all(map(_is_token, one))) for one in prompt):
+            return prompt
+    message = "prompt must be a string, a list of strings, a list of tokens, or a list of such lists."
+    raise CallerError(message, param="prompt")
+
+
+def _is_token(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _suffix(config: Any) -> str | None:
@@ -72,12 +160,12 @@ class _Reader:
     last_user: str = ""
     _earlier: list[str] = field(default_factory=list)
 
-    def message(self, at: int, message: Any) -> Any:
-        path = f"messages[{at}]"
+    def message(self, path: str, message: Any, field: str = ".content") -> Any:
+        """One message, at ``path`` of the body; ``field`` is where, from there, its content stands."""
         role = _role(message, path)
         before = len(self.sources)
         marked = _Marks(self.suffix) if role in self.policy.trust else None
-        content = _content(message.get("content"), f"{path}.content", marked)
+        content = _content(message.get("content"), path + field, marked)
         text = _text_of(content) if marked is None else "\n".join(marked.said)
         if marked is not None:
             self.sources += marked.sources
@@ -217,18 +305,31 @@ def _grounding_field(value: Any) -> tuple[list[Source], str | None]:
     for unknown in set(value) - {"sources", "query"}:
         message = f"grounding.{unknown[:64]} is not a known field; grounding has sources and query."
         raise CallerError(message, param="grounding")
-    sources = value.get("sources") or []
-    if not isinstance(sources, list):
-        message = "grounding.sources must be a list."
-        raise CallerError(message, param="grounding.sources")
     query = value.get("query")
     if query is not None:
         query = _string(query, "grounding.query").strip() or None
-    return [_source(source, f"grounding.sources[{at}]") for at, source in enumerate(sources)], query
+    return [_source(source, path) for source, path in _listed(value.get("sources") or [], "grounding.sources")], query
+
+
+def _listed(value: Any, path: str) -> Iterator[tuple[Any, str]]:
+    """The sources of a list, each with its place; replies of ``retrieveContexts`` count as the contexts they hold."""
+    if isinstance(value, dict) and "contexts" in value:
+        yield from _listed(value["contexts"] or [], f"{path}.contexts")
+        return
+    if not isinstance(value, list):
+        message = f"{path} must be a list."
+        raise CallerError(message, param=path)
+    for at, each in enumerate(value):
+        place = f"{path}[{at}]"
+        holds_more = isinstance(each, dict) and "contexts" in each
+        yield from _listed(each, place) if holds_more else ((each, place),)
 
 
 def _source(value: Any, path: str) -> Source:
-    """A source as plain text, as {id, text, uri, title}, or as a context of Vertex's ``retrieveContexts``."""
+    """A source as plain text, as {id, text, uri, title}, or as a context of Vertex's ``retrieveContexts``.
+
+    A context's score is a distance or a similarity, as its store has it, and says how it was found: it is not read.
+    """
     if isinstance(value, str):
         return Source(text=value)
     if not isinstance(value, dict):

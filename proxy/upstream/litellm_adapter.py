@@ -17,14 +17,15 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from proxy.grounding.errors import UpstreamError, UpstreamTimeout
-from proxy.upstream.base import Answer, Chunk, JsonObject, to_json
-from proxy.upstream.replies import BROKEN, LATE, UNREACHABLE, error_for, secrets_of
+from proxy.upstream.base import LATE, Answer, Chunk, JsonObject, defaults_for, to_json
+from proxy.upstream.replies import BROKEN, UNREACHABLE, error_for, secrets_of
 from proxy.upstream.retry import Failure, is_retryable, persist
 from proxy.upstream.steering import STEERING_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
 
+    from proxy.upstream.base import Api
     from proxy.upstream.model_list import LiteLLMParams
 
 _log = logging.getLogger(__name__)
@@ -40,7 +41,8 @@ class LiteLLM:
     """One deployment reached through LiteLLM. Implements ``Upstream``.
 
     ``Answer.raw`` and ``Chunk.raw`` are what LiteLLM returned, as JSON, for there are no upstream's bytes to keep; a
-    stream ends with ``[DONE]``.
+    stream ends with ``[DONE]``, one of responses with its last event. For a provider that has no completions or
+    responses LiteLLM asks its chat, and turns that into what was asked for.
     """
 
     def __init__(self, name: str, params: LiteLLMParams) -> None:
@@ -58,25 +60,28 @@ class LiteLLM:
                 raise UpstreamError(message)
             self._library = library
 
-    async def complete(self, body: JsonObject) -> Answer:
+    async def complete(self, body: JsonObject, api: Api = "chat") -> Answer:
         """Ask for a whole answer; each attempt may take ``timeout`` seconds."""
-        arguments = self._arguments(body, stream=False, limit=self._params.timeout)
-        result = await persist(lambda: self._attempt(arguments, self._params.timeout), self._params.max_retries)
+        limit = self._params.timeout
+        arguments = self._arguments(body, api, stream=False, limit=limit)
+        result = await persist(lambda: self._attempt(_CALLS[api], arguments, limit), self._params.max_retries)
         parsed = _dump(result)
         return Answer(raw=to_json(parsed), body=parsed)
 
-    async def stream(self, body: JsonObject) -> AsyncGenerator[Chunk, None]:
+    async def stream(self, body: JsonObject, api: Api = "chat") -> AsyncGenerator[Chunk, None]:
         """Ask for a streamed answer; no wait, for its beginning or between two chunks, exceeds ``stream_timeout``."""
         limit = self._params.stream_timeout
-        arguments = self._arguments(body, stream=True, limit=limit)
-        result = await persist(lambda: self._attempt(arguments, limit), self._params.max_retries)
+        arguments = self._arguments(body, api, stream=True, limit=limit)
+        result = await persist(lambda: self._attempt(_CALLS[api], arguments, limit), self._params.max_retries)
         begun = False
         async with self._reading(result):
             while (piece := await _next(result, limit)) is not None:
                 data = _dump_chunk(piece)
-                begun = begun or _begins(data)
-                yield Chunk(raw=b"data: " + to_json(data) + b"\n\n", data=data)
-        yield Chunk(raw=b"data: [DONE]\n\n", done=True)
+                begun = begun or api != "chat" or _begins(data)
+                name = f"event: {data.get('type')}\n".encode() if api == "responses" else b""
+                yield Chunk(raw=name + b"data: " + to_json(data) + b"\n\n", data=data)
+        if api != "responses":
+            yield Chunk(raw=b"data: [DONE]\n\n", done=True)
 
     async def close(self) -> None:
         """Close LiteLLM's connections; they are the process's, so every adapter's."""
@@ -86,10 +91,11 @@ class LiteLLM:
             await close_litellm_async_clients()
             self._library.in_memory_llm_clients_cache.flush_cache()
 
-    def _arguments(self, body: JsonObject, *, stream: bool, limit: float) -> dict[str, Any]:
+    def _arguments(self, body: JsonObject, api: Api, *, stream: bool, limit: float) -> dict[str, Any]:
         """Return LiteLLM's keyword arguments: the entry's settings, the caller's fields, the entry's defaults."""
         params = self._params
-        asked = {**params.defaults, **{key: value for key, value in body.items() if key not in _KEPT_BACK}}
+        fields = {key: value for key, value in body.items() if key not in _KEPT_BACK}
+        asked = {**defaults_for(api, params.defaults), **fields}
         asked["stream"] = stream
         if not stream:
             asked.pop("stream_options", None)  # an error without stream
@@ -106,11 +112,11 @@ class LiteLLM:
         own = {"model": params.model, "timeout": limit, "max_retries": 0, "num_retries": 0}
         return {**asked, **params.settings, **given, **own}
 
-    async def _attempt(self, arguments: dict[str, Any], limit: float) -> Any:
+    async def _attempt(self, name: str, arguments: dict[str, Any], limit: float) -> Any:
         await self.warm()
         try:
             async with asyncio.timeout(limit):
-                return await self._library.acompletion(**arguments)
+                return await getattr(self._library, name)(**arguments)
         except Exception as error:  # noqa: BLE001 - LiteLLM lets through whatever its providers raise
             return self._failure(error)
 
@@ -144,6 +150,7 @@ class LiteLLM:
         return Failure(shown, retryable=is_retryable(status))
 
 
+_CALLS: dict[Api, str] = {"chat": "acompletion", "completions": "atext_completion", "responses": "aresponses"}
 _LOST = frozenset({"ConnectError", "ReadError", "WriteError", "RemoteProtocolError", "ClientConnectorError"})
 
 

@@ -38,6 +38,39 @@ _ROUTER_ONLY = frozenset(
 _NEVER_DEFAULTS = frozenset({"messages", "stream", "stream_options"})
 
 
+def entry_schema(from_environment: Mapping[str, Any]) -> dict[str, Any]:
+    """One entry as a JSON Schema: what LiteLLM's shape has and this proxy serves, as far as the file alone shows it.
+
+    ``from_environment`` is the schema of text that stands for a value.
+    """
+    text = {"type": "string", "minLength": 1}
+    number = [from_environment, {"type": "string", "pattern": "^[0-9.eE+-]+$"}, {"type": "null"}]
+    seconds = {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, *number]}
+    often = {"anyOf": [{"type": "integer", "minimum": 0}, *number]}
+    either = {"anyOf": [text, {"type": "null"}]}
+    params = {
+        "model": {**text, "description": "provider/name; openai/… passes through to any server of that protocol"},
+        **dict.fromkeys("custom_llm_provider api_key api_base base_url api_version organization".split(), either),
+        "timeout": {**seconds, "description": "seconds that a whole answer may take", "default": DEFAULT_TIMEOUT},
+        "stream_timeout": {**seconds, "description": "seconds that a stream may be silent; default: timeout"},
+        "max_retries": {**often, "description": "calls after one that failed, with growing waits", "default": 0},
+        "num_retries": often,
+        "extra_headers": {"type": ["object", "null"], "additionalProperties": {"type": "string"}},
+        "extra_body": {"type": ["object", "null"]},
+    }
+    refused = {key: {"type": "null"} for key in sorted(_ROUTER_ONLY | _NEVER_DEFAULTS)}
+    return {
+        "type": "object",
+        "required": ["model_name", "litellm_params"],
+        "properties": {
+            "model_name": text,
+            "litellm_params": {"type": "object", "required": ["model"], "properties": {**params, **refused}},
+            "model_info": {"type": ["object", "null"]},
+        },
+        "additionalProperties": False,
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing wrong: ``path`` is where, from ``model_list`` down; ``message`` what, and what would be right."""
@@ -133,7 +166,7 @@ class _Reader:
             self.complain((*path, key), "unknown key; known are model_name, litellm_params and model_info")
         name = self.name((*path, "model_name"), item.get("model_name"))
         params = self.params((*path, "litellm_params"), item.get("litellm_params"))
-        info = item.get("model_info") or {}
+        info = {} if item.get("model_info") is None else item["model_info"]
         if not isinstance(info, dict):
             self.complain((*path, "model_info"), "must be a mapping")
             return None

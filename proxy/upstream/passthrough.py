@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies, proxy_bypass
@@ -19,10 +19,9 @@ from yarl import URL
 
 from proxy import __version__
 from proxy.grounding.errors import CallerError, UpstreamError, UpstreamTimeout
-from proxy.upstream.base import BROKE_OFF, Answer, Chunk, JsonObject, to_json
+from proxy.upstream.base import BROKE_OFF, LATE, Answer, Chunk, JsonObject, defaults_for, to_json
 from proxy.upstream.replies import (
     BROKEN,
-    LATE,
     UNREACHABLE,
     error_for,
     parse_chunk,
@@ -35,8 +34,9 @@ from proxy.upstream.retry import Failure, is_retryable, persist
 from proxy.upstream.sse import EventSplitter
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 
+    from proxy.upstream.base import Api
     from proxy.upstream.model_list import LiteLLMParams
 
 OPENAI_BASE = "https://api.openai.com/v1"
@@ -51,7 +51,7 @@ CONNECT_TIMEOUT = 10.0
 """Seconds that opening a connection may take; less when the whole call may take less."""
 
 AFTER_DONE = 1.0
-"""Seconds a stream may stay open after ``[DONE]``, so that its connection can be used again."""
+"""Seconds that a stream in all may stay open after ``[DONE]``, so that its connection can be used again."""
 
 STALE_WITHIN = 1.0
 """Seconds within which the end of a kept connection is taken for the server's idle limit and not for a crash."""
@@ -100,28 +100,30 @@ class PassThrough:
         self._params = params
         self._owned = connections is None
         self._connections = connections or Connections()
-        self._url = _endpoint(params)
-        self._proxy = _proxy(self._url)
+        self._urls = {api: _endpoint(params, path) for api, path in _PATHS.items()}
+        self._proxy = _proxy(self._urls["chat"])
         self._headers = _headers(params)
         self._secrets = secrets_of(params)
 
-    async def complete(self, body: JsonObject) -> Answer:
+    async def complete(self, body: JsonObject, api: Api = "chat") -> Answer:
         """Ask for a whole answer; each attempt may take ``timeout`` seconds."""
         limits = aiohttp.ClientTimeout(total=self._params.timeout, connect=self._connect_timeout)
-        async with self._open(_Call(self._payload(body, stream=False), limits, "application/json")) as response:
+        call = _Call(self._urls[api], self._payload(body, api, stream=False), limits, "application/json")
+        async with self._open(call) as response:
             raw = await _read(response)
             parsed = parse_object(raw)
             raise_if_error(parsed, self._secrets)
             return Answer(raw=raw, body=parsed)
 
-    async def stream(self, body: JsonObject) -> AsyncGenerator[Chunk, None]:
-        """Ask for a streamed answer; no wait, for its head or between two pieces, exceeds ``stream_timeout``.
+    async def stream(self, body: JsonObject, api: Api = "chat") -> AsyncGenerator[Chunk, None]:
+        """Ask for a streamed answer; no wait, for its head or between two chunks, exceeds ``stream_timeout``.
 
         The last chunk's ``raw`` lacks the blank line when the upstream's last event does.
         """
         silence = self._params.stream_timeout
         limits = aiohttp.ClientTimeout(total=None, connect=self._connect_timeout, sock_read=silence)
-        async with self._open(_Call(self._payload(body, stream=True), limits, "text/event-stream")) as response:
+        call = _Call(self._urls[api], self._payload(body, api, stream=True), limits, "text/event-stream")
+        async with self._open(call) as response:
             await self._refuse_unstreamed(response)
             spoke = False
             async with aclosing(self._chunks(response)) as chunks:
@@ -143,9 +145,9 @@ class PassThrough:
     def _connect_timeout(self) -> float:
         return min(CONNECT_TIMEOUT, self._params.timeout)
 
-    def _payload(self, body: JsonObject, *, stream: bool) -> bytes:
+    def _payload(self, body: JsonObject, api: Api, *, stream: bool) -> bytes:
         asked = {**body, "model": self._params.upstream_model}
-        asked.update((key, value) for key, value in self._params.defaults.items() if key not in body)
+        asked.update((key, value) for key, value in defaults_for(api, self._params.defaults).items() if key not in body)
         if stream:
             asked["stream"] = True
         elif asked.pop("stream", False):
@@ -187,7 +189,7 @@ class PassThrough:
             begun, reuse = loop.time(), _Reuse()
             try:
                 return await self._connections.session().post(
-                    self._url,
+                    call.url,
                     # aiohttp warns of large bytes, and sends a file in pieces.
                     data=call.payload if len(call.payload) < _LARGE else io.BytesIO(call.payload),
                     headers={**self._headers, "Accept": call.accept},
@@ -220,13 +222,18 @@ class PassThrough:
             raise UpstreamError(BROKEN)
 
     async def _chunks(self, response: aiohttp.ClientResponse) -> AsyncGenerator[Chunk, None]:
-        splitter, size, done = EventSplitter(), 0, False
-        while block := await _next_block(response, done=done):
+        splitter, size, patience = EventSplitter(), 0, _Patience(self._params.stream_timeout)
+        while block := await patience.wait_for(response.content.readany()):
             size += len(block)
             _check_size(size)
             for event in splitter.feed(block):
                 chunk = parse_chunk(event, self._secrets)
-                done = done or chunk.done
+                if chunk.done:
+                    await _drain(response)
+                    yield chunk
+                    return
+                if chunk.data is not None:
+                    patience.renew()
                 yield chunk
         for event in splitter.finish():
             yield parse_chunk(event, self._secrets)
@@ -234,6 +241,7 @@ class PassThrough:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
+    url: URL
     payload: bytes
     limits: aiohttp.ClientTimeout
     accept: str
@@ -248,15 +256,32 @@ async def _note_reuse(_session: aiohttp.ClientSession, context: Any, _params: ob
     context.trace_request_ctx.kept = True
 
 
-async def _next_block(response: aiohttp.ClientResponse, *, done: bool) -> bytes:
-    """Return what has arrived, b"" at the end. After ``[DONE]`` the end need be neither near nor clean."""
-    if not done:
-        return await response.content.readany()
-    try:
+class _Patience:
+    """How long is waited in all until something of use comes. Only waiting counts: a slow caller is not the model's."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = self._left = seconds
+
+    def renew(self) -> None:
+        """Say that it came."""
+        self._left = self._seconds
+
+    async def wait_for(self, coming: Awaitable[bytes]) -> bytes:
+        """What comes. Raises ``TimeoutError`` when the patience ends."""
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        async with asyncio.timeout(self._left):
+            came = await coming
+        self._left = max(0.0, self._left - (loop.time() - begun))
+        return came
+
+
+async def _drain(response: aiohttp.ClientResponse) -> None:
+    """Read past ``[DONE]``, where the end need be neither near nor clean: what comes there is nobody's."""
+    with suppress(TimeoutError, aiohttp.ClientError, OSError):
         async with asyncio.timeout(AFTER_DONE):
-            return await response.content.readany()
-    except (TimeoutError, aiohttp.ClientError, OSError):
-        return b""
+            while await response.content.readany():
+                pass
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
@@ -283,9 +308,12 @@ def _serialise(body: JsonObject) -> bytes:
         raise CallerError(message) from None
 
 
-def _endpoint(params: LiteLLMParams) -> URL:
+_PATHS: dict[Api, str] = {"chat": "/chat/completions", "completions": "/completions", "responses": "/responses"}
+
+
+def _endpoint(params: LiteLLMParams, path: str) -> URL:
     url = URL(params.api_base or OPENAI_BASE)
-    url = url.with_path(url.raw_path.rstrip("/") + "/chat/completions", encoded=True, keep_query=True)
+    url = url.with_path(url.raw_path.rstrip("/") + path, encoded=True, keep_query=True)
     return url.update_query({"api-version": params.api_version}) if params.api_version else url
 
 

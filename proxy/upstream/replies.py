@@ -21,7 +21,6 @@ MAX_MESSAGE = 2000
 BROKEN = "The model's answer could not be read."
 UNREACHABLE = "The model could not be reached."
 REFUSED = "The model did not accept this server's request."
-LATE = "The model did not answer in time."
 
 _SECRET_NAME = re.compile("key|secret|token|password|credential")
 _HIDDEN = frozenset({401, 403, 407})  # about our credentials, not the caller's
@@ -86,6 +85,7 @@ def error_for(
         param=_word(found.get("param"), secrets),
         retry_after=retry_after,
     )
+    error.quoted = bool(found)
     if found:
         # The upstream's own code stands, also when it gave none.
         error.code = _word(found.get("code"), secrets)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.grounding.binding import SENTENCES, Piece, evidence_for
-from proxy.grounding.types import Window
+from proxy.grounding.binding import SENTENCES, Piece, evidence_for, spoken_of
+from proxy.grounding.types import Source, Window
 
 CAPITALS = "London is the capital of UK. Tokyo is the capital of Japan."
 PLANS = "The Basic plan costs $10 a month. The Pro plan costs $20 a month."
@@ -122,7 +122,7 @@ def test_the_nearest_sentences_are_judged_beside_their_windows():
     assert (pieces[0].text, windows) == ("The Pro plan costs $20 a month.", [Piece((window,))])
     assert len({piece.text for piece in pieces}) == len(pieces) <= SENTENCES + 2
     single = window_of("The Pro plan costs $20 a month.")
-    assert evidence_for("The Pro plan costs $20.", [single, single]) == ([Piece((single,))], [])
+    assert evidence_for("The Pro plan costs $20.", [single, single]) == ([Piece((single,), sentence=True)], [])
 
 
 def test_a_claim_that_joins_two_facts_gets_both_sentences():
@@ -156,7 +156,7 @@ def test_a_sentence_is_read_with_its_neighbours():
     """What "she" stands for is said before."""
     source = "Rosa Lind runs the mill. She sold it in 1990. Nobody minded. The end."
     pieces, _ = evidence_for("Rosa Lind sold the mill in 1990.", [window_of(source)])
-    assert "Rosa Lind runs the mill. She sold it in 1990." in pieces[-1].text + pieces[-2].text
+    assert "Rosa Lind runs the mill. She sold it in 1990." in {piece.text for piece in pieces}
 
 
 @pytest.mark.parametrize("parts", [([], 1), (["A b."], 0)])
@@ -174,3 +174,86 @@ def test_a_question_of_the_source_is_read_with_its_answer():
     first, _ = evidence_for("The cup is safe.", [Window(source=0, start=0, end=len(text), text=text)])
     assert "Is the cup safe?\nNo. Wash it by hand." in {piece.text for piece in first}
     assert not any(piece.text.endswith("?") for piece in first)
+
+
+TORONTO = "Toronto is the capital of Ontario."
+BY_WIKIPEDIA = Source(text=TORONTO, attributes=(("author", "Wikipedia"), ("published", "2024-03-01")))
+
+
+@pytest.mark.parametrize(
+    ("claim", "told"),
+    [
+        ("Wikipedia says that Toronto is the capital of Ontario.", "Wikipedia"),
+        ("In 2024 Wikipedia named it.", "Wikipedia, 2024-03-01"),
+        ("Its author is not known.", "author: Wikipedia"),
+        (TORONTO, None),
+        ("Britannica says so.", None),
+    ],
+)
+def test_an_attribute_is_told_where_the_claim_speaks_of_it(claim, told):
+    """By its value, or by its name; to any other claim the source says nothing but its text."""
+    sources = (Source(text="Nothing."), BY_WIKIPEDIA)
+    windows = [window_of(sources[0].text), window_of(TORONTO, source=1)]
+    said = spoken_of(claim, windows, sources)
+    assert said == ({1: told} if told else {})
+    pieces, _ = evidence_for(claim, windows, said)
+    beside = f"{TORONTO} ({told})" if told else TORONTO
+    assert beside in {piece.text for piece in pieces}
+    assert not any("Nothing. (" in piece.text for piece in pieces)
+
+
+def test_the_same_words_of_two_sources_are_two_evidences_where_the_claim_tells_them_apart():
+    """And one where it does not."""
+    sources = [Source(text=TORONTO, attributes=(("author", name),)) for name in ("Wikipedia", "Britannica")]
+    windows = [window_of(source.text, source=number) for number, source in enumerate(sources)]
+    for claim, texts in (
+        ("Britannica says that Toronto is the capital of Ontario.", [f"{TORONTO} (Britannica)", TORONTO]),
+        (TORONTO, [TORONTO]),
+    ):
+        pieces, _ = evidence_for(claim, windows, spoken_of(claim, windows, sources))
+        assert [piece.text for piece in pieces] == texts
+
+
+def test_what_is_said_of_a_source_stands_once_behind_its_last_stretch():
+    """In evidence of several sources, each has its own."""
+    windows = [window_of("A.", source=0), window_of("B.", start=9, source=0), window_of("C.", source=1)]
+    assert Piece.of(windows, {0: "x", 1: "y"}).text == "A. B. (x) C. (y)"
+    assert Piece.of(windows, {1: "y"}).text == "A. B. C. (y)"
+
+
+def test_an_endless_attribute_is_cut():
+    """Its beginning is enough to tell whose text it is."""
+    source = Source(text=TORONTO, attributes=(("author", "Wikipedia " * 10_000),))
+    windows = [window_of(TORONTO)]
+    assert len(spoken_of("Wikipedia says so.", windows, (source,))[0]) < 400
+
+
+def test_a_sentence_that_opens_with_a_pronoun_is_read_after_the_one_before_it():
+    """Alone, "It has four ports" would support four ports of whatever the claim names."""
+    source = "Model X supports WPA3. It has four ports. Model Y has two ports."
+    first, _ = evidence_for("Model Y has four ports.", [window_of(source)])
+    texts = [piece.text for piece in first if piece.sentence]
+    assert "Model X supports WPA3. It has four ports." in texts
+    assert "It has four ports." not in texts
+    assert not any(piece.sentence for piece in first if len(piece.parts) > 2)
+
+
+def test_a_mixture_is_not_judged_by_the_sentence_that_only_lends_it_a_name_or_date():
+    """It shares less with the claim than the sentence in which that was exchanged; alone it would mislead."""
+    founders = "Acme was founded in 1987 by Maria Lopez and John Grant. Maria Lopez was followed by Peter Chan."
+    moon = "Apollo 11 launched on July 16, 1969. The crew returned to Earth on July 24."
+    for claim, source, lender in (
+        ("Acme was founded by Peter Chan.", founders, "followed"),
+        ("Apollo 11 launched on July 24.", moon, "returned"),
+    ):
+        first, then = evidence_for(claim, [window_of(source)])
+        assert first
+        assert not then
+        assert not any(lender in piece.text for piece in first)
+
+
+def test_a_pronoun_anywhere_may_stand_for_the_missing_name():
+    """Then the claim is no mixture, and the sentences are read together."""
+    source = "Our patient, Ms. Johnson, felt tired. After some tests, she was diagnosed with lymphoma in Rome."
+    first, then = evidence_for("Ms. Johnson was diagnosed with lymphoma.", [window_of(source)])
+    assert source in {piece.text for piece in (*first, *then)}

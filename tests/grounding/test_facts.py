@@ -726,6 +726,8 @@ def assert_says_the_same(text):
         negation=0,
         answered=0,
         opposed=0,
+        remeasured=0,
+        altered=0,
         coverage=1.0,
         order=1.0,
     )
@@ -915,3 +917,81 @@ def test_two_names_in_each_others_place_are_seen(claim, evidence, expected):
 def test_a_questions_answer_is_a_sign_of_its_own(claim, evidence, answered):
     """It weighs more than a "not": question and answer leave no doubt."""
     assert compare(facts_of(claim), facts_of(evidence)).answered == answered
+
+
+ALTERED = """
+    Take 500 g every 8 hours with food.|Take 500 mg every 8 hours with food.
+    Take 500 mg every 8 hours without food.|Take 500 mg every 8 hours with food.
+    Part-time staff receive 10 days per month.|Part-time staff receive 10 days of paid vacation per year.
+    The plan costs $25 a year.|The Pro plan costs $25 per month and includes 20 users.
+    The plan costs $25 yearly.|The Pro plan costs $25 a month and includes 20 users.
+    Clause 7 applies to subcontractors.|Clause 7 does not apply to subcontractors.
+    You can return sale items.|Sale items are final and cannot be returned.
+    Children may take it without consulting a doctor.|Children should not take it without consulting a doctor.
+    Can children under 12 take ibuprofen? Yes.|Children under 12 should not take ibuprofen without consulting a doctor.
+    Yes, unused vacation carries over to the next year.|Unused vacation does not carry over to the next year.
+    Ask at most two weeks in advance.|Ask your manager at least two weeks in advance.
+    In 2003 Acme bought Bolt Ltd for 40 million euros.|In 2003 Acme bought Bolt Ltd for $40 million.
+    A second bag costs €65.|A second bag costs £65.
+    Revenue rose by 13% to $310 million.|Revenue rose by 12% to $310 million.
+    The warranty for Model X is 12 months.|The warranty is 24 months for Model X and 12 months for Model Y.
+"""
+HONEST = """
+    Take 0.5 g every 8 hours with food.|Take 500 mg every 8 hours with food.
+    The plan costs $25 monthly.|The Pro plan costs $25 a month and includes 20 users.
+    The bridge is 5 km long.|The bridge is 5,000 m long and 5 m wide.
+    Sale items are not returnable.|Sale items are final and cannot be returned.
+    Acme was founded by Maria Lopez.|Acme was founded by Maria Lopez. Later she was succeeded by Peter Chan.
+    The warranty for Model Y is 12 months.|The warranty is 24 months for Model X and 12 months for Model Y.
+    It was first shown in Paris.|The film opened in Paris in 1923. It was not a success.
+    David Spade starred in Joe Dirt.|He also starred in the films Tommy Boy, Black Sheep and Joe Dirt.
+"""
+
+
+@pytest.mark.parametrize("line", ALTERED.strip().splitlines())
+def test_what_is_worded_as_the_evidence_is_and_differs_is_altered(line):
+    """Units, periods, denials, limits, currencies, names and rows that were exchanged in the evidence's own words."""
+    assert signs(*line.strip().split("|")).altered
+
+
+@pytest.mark.parametrize("line", HONEST.strip().splitlines())
+def test_what_says_the_same_otherwise_is_not_altered(line):
+    """Conversions, paraphrases, and names that the evidence gives by a pronoun."""
+    assert not signs(*line.strip().split("|")).altered
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "count"),
+    [
+        ("It weighs 500 g.", "It weighs 500 mg.", 1),
+        ("It takes 10 weeks.", "It takes 10 days.", 1),
+        ("It costs 65 dollars.", "It costs £65.", 1),
+        ("It weighs 500 g.", "It weighs 0.5 kg.", 0),
+        ("It weighs 500 g.", "Weight in g: 500", 0),
+        ("It weighs 500 g.", "It weighs 300 g.", 0),
+        ("It takes 10 weeks.", "It opened on 10 May.", 0),
+    ],
+)
+def test_a_number_with_another_unit_is_remeasured(claim, evidence, count):
+    """Only where the evidence has the number, and never with that unit, or one that means the same."""
+    assert signs(claim, evidence).remeasured == count
+
+
+@pytest.mark.parametrize(
+    ("text", "term"),
+    [
+        ("The Model Y is new.", "y"),
+        ("He has hepatitis A.", "a"),
+        ("It was World War I.", "i"),
+        ("Das Modell E fehlt.", "e"),
+    ],
+)
+def test_a_capital_after_a_word_is_part_of_a_name(text, term):
+    """What tells one model from another must not be lost as a function word."""
+    assert term in facts_of(text).terms
+
+
+@pytest.mark.parametrize("text", ["A plan is new.", "I think so.", "Then I left.", "Y el plan es nuevo."])
+def test_a_capital_that_is_a_word_is_none(text):
+    """Articles, conjunctions and "I"."""
+    assert not {"a", "i", "y"} & set(facts_of(text).terms)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.grounding.claims import ClaimReader, refusal_claim, split_claims
+from proxy.grounding.claims import ClaimReader, split_claims
 from proxy.grounding.cutting import LOOKAHEAD, MAX_CLAIM_CHARS
 from proxy.grounding.gate import Gate
 from proxy.grounding.types import ClaimKind, ClaimResult, Outcome, Rule
@@ -157,7 +157,41 @@ def test_each_way_to_release_stops_at_a_bad_claim(release, limits):
     gate.settle(found(first, *GOOD))
     seen.append(gate.limit)
     gate.settle(found(second, *BAD))
-    assert (seen, gate.limit, gate.stopped, gate.verdict.outcome) == (limits, 0, True, "blocked")
+    assert (seen, gate.limit, gate.verdict.outcome) == (limits, 0, "blocked")
+
+
+def test_under_a_mean_nothing_leaves_before_the_end():
+    """One claim's support says little of the mean of all."""
+    gate = Gate(replace(terms(), grounding=Rule(threshold=0.7, aggregate="mean")), QUERY)
+    for claim in gate.feed(A + B + C):
+        gate.settle(found(claim, *GOOD))
+    assert (gate.limit, gate.verdict) == (0, None)
+    for claim in gate.close():
+        gate.settle(found(claim, 0.4, 1.0))
+    assert gate.verdict.outcome == "passed"
+
+
+def test_an_answer_that_calls_tools_need_not_be_relevant():
+    """What shows only at the end counts for the whole."""
+    for applies, outcome in ((True, "blocked"), (False, "passed")):
+        gate = Gate(terms(), QUERY)
+        for claim in gate.feed(A + B + C):
+            gate.settle(found(claim, 1.0, 0.1))
+        for claim in gate.close(relevance_applies=applies):
+            gate.settle(found(claim, 1.0, 0.1))
+        assert gate.verdict.outcome == outcome
+
+
+def test_text_that_is_still_to_be_read_leaves_where_nothing_blocks():
+    """What has come counts, though it is fed in parts."""
+    free = Gate(replace(terms(), grounding=Rule(threshold=0.7, action="flag"), relevance_applies=False), QUERY)
+    bound = Gate(terms(), QUERY)
+    for gate, limit in ((free, len(A + B)), (bound, 0)):
+        gate.expect(len(A + B))
+        gate.feed(A)
+        assert gate.limit == limit
+        gate.feed(B)
+        assert gate.limit == limit
 
 
 def test_a_refusal_of_the_providers_is_an_abstention():
@@ -290,9 +324,15 @@ class Played:
         self.gate.settle(self.known[claim.start, claim.end, claim.index])
         self.note()
 
+    @property
+    def stopped(self):
+        """Whether a claim was found that blocks whatever the others are."""
+        blocks = self.said.grounding.action == "block"
+        return blocks and not all(passes(result, self.said) for result in self.known.values())
+
     def note(self):
         """What is known and may leave now."""
-        self.moments.append((self.gate.limit, self.gate.stopped, dict(self.known)))
+        self.moments.append((self.gate.limit, self.stopped, dict(self.known)))
 
     @property
     def limits(self):
@@ -302,9 +342,7 @@ class Played:
 
 def whole(text, refusal, said, query, table):
     """The claims of the whole answer and their results, as they are judged without a stream."""
-    claims = split_claims(text, query=query)
-    if refusal:
-        claims = (*claims, refusal_claim(refusal, len(claims), len(text)))
+    claims = split_claims(text, query=query, refusal=refusal)
     return [
         found(claim, *table[claim.index % len(table)])
         if must_check(claim, said.abstention)
@@ -324,10 +362,11 @@ def passes(result, said):
 @given(texts, refusals, policies, queries, tables, st.sampled_from(["sentence", "buffer", "after"]), st.integers())
 def test_the_outcome_is_the_whole_answers(text, refusal, said, query, table, release, seed):
     """However it is cut, scored and released, an answer ends as it would if it were judged whole."""
-    gate = Played(text, refusal, said, query, table, release, seed).gate
+    played = Played(text, refusal, said, query, table, release, seed)
+    gate = played.gate
     expected = decide(whole(text, refusal, said, query, table), said)
     assert gate.verdict.outcome is expected.outcome
-    if gate.stopped:
+    if played.stopped:
         assert expected.outcome is Outcome.BLOCKED
         assert set(gate.verdict.reasons) <= {*expected.reasons, "scorer_error"}
     else:
@@ -338,10 +377,10 @@ def test_the_outcome_is_the_whole_answers(text, refusal, said, query, table, rel
 @given(texts, refusals, policies, queries, tables, st.integers(), st.integers())
 def test_cutting_and_order_change_nothing_in_the_end(text, refusal, said, query, table, one, other):
     """Two streams of one answer end alike, and at their ends as much of it may leave."""
-    gates = [Played(text, refusal, said, query, table, seed=seed).gate for seed in (one, other)]
-    assert len({gate.verdict.outcome for gate in gates}) == 1
-    assert len({gate.stopped for gate in gates}) == 1
-    assert len({gate.limit for gate in gates}) == 1
+    both = [Played(text, refusal, said, query, table, seed=seed) for seed in (one, other)]
+    assert len({each.gate.verdict.outcome for each in both}) == 1
+    assert len({each.stopped for each in both}) == 1
+    assert len({each.gate.limit for each in both}) == 1
 
 
 @plays

@@ -241,3 +241,49 @@ def test_verdicts_hold_together(found, said):
     assert all(check.score is None or 0 <= check.score <= 1 for check in verdict.checks)
     assert bool(verdict.reasons) == (verdict.outcome in {Outcome.BLOCKED, Outcome.FLAGGED})
     assert verdict.claims == tuple(found)
+
+
+def claim_at(start, support=None, relevance=1.0, *, failed=None, length=5):
+    """What was found about a claim in its own place."""
+    claim = Claim(index=start, start=start, end=start + length, text="x" * length)
+    return ClaimResult(claim=claim, support=support, relevance=relevance, failed=failed)
+
+
+@pytest.mark.parametrize(
+    ("found", "changes", "outcome", "removed"),
+    [
+        ([claim_at(0, 0.9), claim_at(10, 0.2)], {}, "redacted", [10]),
+        ([claim_at(0, 0.9), claim_at(10, 0.8)], {}, "passed", []),
+        ([claim_at(0, 0.1), claim_at(10, 0.2)], {}, "blocked", []),  # nothing would be left
+        ([claim_at(0, 0.9, 0.1), claim_at(10, 0.2, 0.9)], {}, "blocked", []),  # what is left misses the question
+        ([claim_at(0, 0.9), claim_at(10, 0.2, length=0)], {}, "blocked", []),  # a refusal is no part of the text
+        ([claim_at(0, 0.9), claim_at(5, 0.2), claim_at(10, failed="timeout")], {}, "blocked", []),
+        ([claim_at(0, 0.9), claim_at(10, failed="timeout")], {}, "blocked", []),
+        (
+            [claim_at(0, 0.9), claim_at(5, 0.2), claim_at(10, relevance=1.0, failed="timeout")],
+            {"on_scorer_error": "pass"},
+            "redacted",
+            [5],
+        ),
+        ([claim_at(0, 0.9), claim_at(10, 0.6)], {"aggregate": "mean"}, "passed", []),
+        ([claim_at(0, 0.75), claim_at(5, 0.65), claim_at(10, 0.1)], {"aggregate": "mean"}, "redacted", [5, 10]),
+    ],
+)
+def test_redaction_takes_out_what_is_not_supported(found, changes, outcome, removed):
+    """Claims under the threshold leave; the rest must stand without them, and what was not scored must not stay."""
+    verdict = decide(found, terms(action="redact", **changes))
+
+    assert verdict.outcome.value == outcome
+    assert [claim.start for claim in verdict.removed] == removed
+    assert outcome == "passed" or verdict.reasons
+
+
+@given(st.lists(st.builds(claim_at, st.integers(0, 50), scores, scores), min_size=1, max_size=5), thresholds)
+def test_redaction_leaves_nothing_unsupported(found, threshold):
+    """Whatever the scores, no claim under the threshold stays in an answer that leaves under ``redact``."""
+    verdict = decide(found, terms(grounding=threshold, action="redact"))
+    gone = {id(claim) for claim in verdict.removed}
+    stays = [each for each in found if id(each.claim) not in gone]
+
+    assert verdict.blocked or all(each.support >= threshold for each in stays)
+    assert verdict.blocked or max(each.relevance for each in stays) >= 0.5

@@ -29,6 +29,7 @@ from proxy.grounding.wording import worded_as
         ("It lies in the US.", "The United States is large.", "It lies in the United States."),
         ("It lies in the US.", "The U.S. today", "It lies in the U.S."),
         ("U.K. law", "UK law", "UK law"),
+        ("It led to the death of 1500 people.", "over 1,500 people died", "It led to the death of 1,500 people."),
     ],
 )
 def test_a_value_is_written_as_the_evidence_writes_it(claim, evidence, expected):
@@ -46,6 +47,8 @@ def test_a_value_is_written_as_the_evidence_writes_it(claim, evidence, expected)
         ("It was on 3 March 2024.", "It was on 3 March."),
         ("It has 20 rooms.", "It has 20 rooms, not twenty-one."),
         ("No number.", "10 numbers."),
+        ("It opened in 1997 and grew.", "It has 1,997 seats and 3 rooms."),
+        ("It opened in 1997.", "It has 1,997 seats."),
         ("It is 5 °C.", "It is -5 °C."),
         ("Tell us.", "The U.S. today"),
         ("TELL US", "The U.S. today"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 
 import pytest
@@ -131,7 +132,8 @@ async def test_a_fragment_is_asked_with_the_query_for_grounding_only():
     scorer = OverlapScorer()
     await judge(scorer, "Tokyo.")
     assert {pair.hypothesis for pair in scorer.asked if pair.kind is GROUNDING} == {f"{QUERY} Tokyo."}
-    assert {(pair.premise, pair.hypothesis) for pair in scorer.asked if pair.kind is RELEVANCE} == {(QUERY, "Tokyo.")}
+    asked = [(pair.premise, pair.hypothesis) for pair in scorer.asked if pair.kind is RELEVANCE]
+    assert asked == [(QUERY, "Tokyo."), (QUERY, "Tokyo is the capital of Japan.")]
 
 
 async def test_a_long_query_is_asked_in_parts():
@@ -456,3 +458,87 @@ async def test_a_true_context_lends_no_support():
     verdict = await judge(scorer, said, context_of("The Basic plan covers theft."))
     assert [claim.support for claim in verdict.claims] == [1.0, 0.1]
     assert verdict.outcome is Outcome.BLOCKED
+
+
+async def test_what_may_be_cited_stands_by_itself_too():
+    """Support that a true context lends is lowered from the threshold of citations on, though under the rule's."""
+    answer = "Tokyo is the capital of Japan. It covers fire."
+    lent = {"Japan. It covers fire": 0.65, "It covers fire": 0.2}
+    verdict = await judge(TableScorer(lent), answer, citations={"threshold": 0.6})
+    assert verdict.claims[1].support == 0.2
+    verdict = await judge(TableScorer(lent), answer, citations={"threshold": 0.68})
+    assert verdict.claims[1].support == 0.65
+
+
+async def test_evidence_is_looked_for_until_it_can_be_cited():
+    """Support that passes is not enough where citations ask for more."""
+    context = context_of(FILLER, CAPITALS, FILLER)
+    asked = []
+    for threshold in (0.6, 0.97):
+        scorer = TableScorer({"capital": 0.95})
+        await judge(scorer, "Tokyo is the capital of Japan.", context, citations={"threshold": threshold})
+        asked.append(len(scorer.asked))
+    assert asked[0] < asked[1]
+
+
+async def test_an_attribute_is_read_where_the_claim_speaks_of_it():
+    """By the scorer, behind the text of its source."""
+    source = Source(text="Toronto is the capital of Ontario.", attributes=(("author", "Wikipedia"),))
+    for claim, premise in (
+        ("Wikipedia says that Toronto is the capital of Ontario.", "Toronto is the capital of Ontario. (Wikipedia)"),
+        ("Toronto is the capital of Ontario.", "Toronto is the capital of Ontario."),
+    ):
+        for scorer in (OverlapScorer(), WholeScorer()):
+            await judge(scorer, claim, GroundingContext(sources=(source,)))
+            assert {pair.premise for pair in scorer.asked} == {premise}
+
+
+RESET = "The password is on the bottom. Hold the reset button for 10 seconds to restore factory settings."
+HOLD = "Hold the reset button for 10 seconds."
+
+
+class SourceKnows(OverlapScorer):
+    """Knows one sentence that addresses the query, and how well it supports any claim."""
+
+    def __init__(self, support: float, addresses: float) -> None:
+        super().__init__()
+        self.support, self.addresses = support, addresses
+
+    def judge(self, pair):
+        """Relevance by the sentence alone, support by the sentence that shares the most words."""
+        if pair.kind is RELEVANCE:
+            return self.addresses if "factory settings" in pair.hypothesis else 0.1
+        return self.support if "factory settings" in pair.premise else 0.2
+
+
+@pytest.mark.parametrize(
+    ("support", "addresses", "relevant"),
+    [(0.95, 0.95, True), (0.95, 0.3, False), (0.6, 0.95, False), (0.4, 0.99, False)],
+)
+async def test_a_sentence_of_the_source_shows_what_a_claim_answers(support, addresses, relevant):
+    """As far as that sentence supports the claim, and addresses the query: the lesser of the two counts."""
+    context = context_of(RESET, query="How do I restore the defaults?")
+    verdict = await judge(SourceKnows(support, addresses), HOLD, context)
+    assert (verdict.score(RELEVANCE) >= 0.5) is relevant
+    assert verdict.score(RELEVANCE) >= 0.1
+
+
+async def test_relevance_of_the_source_is_asked_only_where_it_may_count():
+    """Not of a claim that is relevant by itself, nor of one that nothing supports."""
+    for scorer, asked in ((SourceKnows(0.95, 0.95), 2), (SourceKnows(0.3, 0.95), 1), (TableScorer({}), 1)):
+        await judge(scorer, HOLD, context_of(RESET, query="How do I restore the defaults?"))
+        assert sum(pair.kind is RELEVANCE for pair in scorer.asked) == asked
+
+
+@pytest.mark.parametrize(("text", "on_loop"), [("two words", True), ("two words " * 200, False)])
+async def test_tokens_of_a_long_text_are_counted_off_the_loop(text, on_loop):
+    """Counting takes long where there is much."""
+
+    class Where(OverlapScorer):
+        def token_spans(self, text):
+            self.thread = threading.get_ident()
+            return super().token_spans(text)
+
+    scorer = Where()
+    assert await Assessor(scorer).count_tokens(text, "three more words") == len(text.split()) + 3
+    assert (scorer.thread == threading.get_ident()) is on_loop

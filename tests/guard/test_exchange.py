@@ -250,3 +250,139 @@ class Unready(OverlapScorer):
 async def test_a_scorer_that_fails_before_the_first_claim_follows_the_policy(said, outcome):
     """Failing to prepare is failing to score: a verdict after the model has answered, and no exception."""
     assert (await check(GOOD, Unready(), on_scorer_error=said)).outcome is outcome
+
+
+class Repeating(Upstream):
+    """A model that answers with the next of its ``texts`` each time it is asked; ``named`` is what it was told."""
+
+    def __init__(self, *texts, error=None):
+        super().__init__(*texts)
+        self.named, self.late_error = [], error
+
+    async def __call__(self):
+        """Answer for the first time."""
+        self.asked += 1
+        return [self.texts[0]]
+
+    async def again(self, reply, sentences):
+        """Answer once more."""
+        self.asked += 1
+        self.named.append((reply, list(sentences)))
+        if self.late_error:
+            raise self.late_error
+        return [self.texts[min(self.asked, len(self.texts)) - 1]]
+
+
+async def repeated(model, attempts, **keys):
+    """Exchange with a model that may be asked again."""
+    policy, meter = Policy.model_validate({"retry": {"attempts": attempts}, **keys}), Meter()
+    done = await exchange(
+        Assessor(OverlapScorer()),
+        policy,
+        CONTEXT,
+        meter,
+        ask=model,
+        parts_of=parts_of,
+        redact=lambda reply, texts: [texts.get(len(reply) - at, text) for at, text in enumerate(reply, 1)],
+        again=model.again,
+    )
+    return done, meter
+
+
+async def test_a_blocked_answer_is_asked_for_again():
+    """The model hears which of its sentences are not supported, and its next answer is the one that counts."""
+    model = Repeating(f"{GOOD} {BAD}", GOOD)
+    done, meter = await repeated(model, 2)
+
+    assert (done.reply, done.verdicts[0].outcome, model.asked, meter.retries) == ([GOOD], "passed", 2, 1)
+    assert model.named == [([f"{GOOD} {BAD}"], [BAD])]
+
+
+async def test_attempts_are_bounded():
+    """A model that does not learn is asked no more often than the policy says."""
+    model = Repeating(BAD)
+    done, meter = await repeated(model, 3)
+
+    assert (done.verdicts[0].outcome, model.asked, meter.retries) == ("blocked", 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("texts", "keys"),
+    [
+        ([GOOD], {}),
+        ([BAD], {"grounding": {"action": "flag"}}),
+        (["Hello!"], {}),
+        (["Why is the capital of Japan?"], {}),
+    ],
+)
+async def test_what_may_leave_is_not_asked_for_again(texts, keys):
+    """Only what grounding would keep back is worth another call."""
+    model = Repeating(*texts)
+    done, meter = await repeated(model, 2, **keys)
+
+    assert not done.blocked
+    assert (model.asked, meter.retries) == (1, 0)
+
+
+async def test_a_model_that_fails_when_asked_again_leaves_the_block():
+    """The caller gets the block, which is known, and no error."""
+    model = Repeating(BAD, error=UpstreamError("gone"))
+    done, meter = await repeated(model, 2)
+
+    assert (done.verdicts[0].outcome, done.reply, model.asked, meter.retries) == ("blocked", [BAD], 2, 1)
+
+
+async def test_several_choices_are_not_asked_for_again():
+    """The others would change with the blocked one."""
+    upstream = Upstream(GOOD, BAD)
+    policy = Policy.model_validate({"retry": {"attempts": 2}})
+
+    async def again(reply, sentences):
+        raise AssertionError
+
+    done = await exchange(
+        Assessor(OverlapScorer()), policy, CONTEXT, Meter(), ask=upstream, parts_of=parts_of, again=again
+    )
+    assert (upstream.asked, len(done.blocked)) == (1, 1)
+
+
+REDACT = {"grounding": {"action": "redact"}}
+
+
+async def test_what_is_not_supported_is_taken_out():
+    """The reply that leaves says the rest, with the policy's mark; the verdict says so."""
+    done, _ = await repeated(Repeating(f"{GOOD} {BAD}"), 0, **REDACT, redacted_message="[-]")
+
+    assert (done.reply, done.verdicts[0].outcome, done.blocked) == ([f"{GOOD} [-]"], "redacted", frozenset())
+
+
+async def test_a_redaction_is_tried_to_be_avoided():
+    """With retries the model is asked again first, and what is still not supported is taken out."""
+    model = Repeating(f"{GOOD} {BAD}", f"{GOOD} {BAD} {GOOD}")
+    done, meter = await repeated(model, 1, **REDACT, redacted_message="[-]")
+
+    assert (done.reply, meter.retries) == ([f"{GOOD} [-] {GOOD}"], 1)
+
+
+@pytest.mark.parametrize("text", [f'{{"a": "{GOOD}", "b": "The fee is waived for all of us."}}', BAD])
+async def test_json_and_answers_of_which_nothing_is_left_are_blocked(text):
+    """Half a JSON object is none, and a mark alone is no answer."""
+    done, _ = await repeated(Repeating(text), 0, **REDACT)
+
+    assert (done.verdicts[0].outcome, done.verdicts[0].removed) == ("blocked", ())
+
+
+async def test_a_surface_that_cannot_redact_blocks():
+    """Nobody who takes a reply as it is gets what should have been taken out of it."""
+    done = await run(Upstream(f"{GOOD} {BAD}"), **REDACT)
+
+    assert (done.verdicts[0].outcome, len(done.blocked)) == ("blocked", 1)
+
+
+async def test_a_bare_answer_can_be_redacted_too():
+    """Assessing an answer names what is to be taken out; JSON is blocked."""
+    policy = Policy.model_validate(REDACT)
+    part = AnswerPart(text=f"{GOOD} {BAD}")
+    verdict = await assess(Assessor(OverlapScorer()), policy, CONTEXT, part, Meter())
+
+    assert [claim.text for claim in verdict.removed] == [BAD]

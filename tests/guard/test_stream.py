@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import asynccontextmanager
 
 import pytest
@@ -344,7 +345,91 @@ async def test_where_nothing_blocks_nothing_waits(release):
         assert on.outcomes == ["flagged"]
 
 
+async def test_a_long_piece_does_not_stall_the_others():
+    """However much comes at once, it is read a little at a time: others have their turns in between."""
+    turns, over = [], False
+
+    async def others():
+        while not over:
+            begin = time.thread_time()
+            await asyncio.sleep(0)
+            turns.append(time.thread_time() - begin)
+
+    async with play(TableScorer({"volcano": 0.1})) as on:
+        task = asyncio.create_task(others())
+        await on.says("It covers fire. " * 4000 + "It covers volcanos. " + "It covers theft. " * 50)
+        await on.ends()
+        await on.over()
+        over = True
+        await task
+        assert (on.outcomes, on.said().count("fire")) == (["blocked"], 4000)
+    # Of this thread's own time. At once it would be a second; the garbage collector may cost a turn or two.
+    assert (sorted(turns)[-3] < 0.05, max(turns) < 0.3) == (True, True)
+
+
+@pytest.mark.parametrize("release", ["sentence", "after"])
+async def test_a_long_piece_leaves_as_one_where_nothing_blocks(release):
+    """Reading it in parts does not cut it."""
+    async with play(TableScorer({}), release, **FLAG) as on:
+        await on.says("It covers fire. " * 200, splits=False)
+        await on.says(item="finish", last=True)
+        await on.ends()
+        await on.over()
+        assert on.items == ["It covers fire. " * 200, "finish"]
+
+
 # --- what must be judged whole ------------------------------------------------------------------------------------
+
+
+async def test_what_is_held_is_scored_once():
+    """It is judged claim by claim while it waits, and no claim is asked about again at the end."""
+    scorer = TableScorer({})
+    part = AnswerPart(text=FIRE + THEFT + FLOODS, carries=frozenset({"tool_calls"}))
+    async with play(scorer, spelled=[part]) as on:
+        await on.says(FIRE + THEFT)
+        await on.says(item="call", hold=True)
+        await on.says(FLOODS)
+        await on.ends()
+        assert (on.outcomes, on.end.verdicts[0].bypasses) == (["passed"], ("tool_calls",))
+        assert on.end.verdicts[0].score(CheckKind.RELEVANCE) is None
+    asked = [(pair.kind, pair.premise, pair.hypothesis) for pair in scorer.asked]
+    assert len(asked) == len(set(asked)) > 0
+
+
+async def test_what_is_held_is_stopped_early_too():
+    """A bad claim needs no end to be bad."""
+    async with play(TableScorer({"theft": 0.1})) as on:
+        await on.says(FIRE)
+        await on.says(item="call", hold=True)
+        await on.says(THEFT + FLOODS)
+        assert (on.outcomes, on.closed, "call" in on.items) == (["blocked"], True, False)
+
+
+@pytest.mark.parametrize(
+    ("abstention", "support", "outcome"),
+    [("pass", 1.0, "passed"), ("block", 1.0, "blocked"), ("score", 1.0, "passed"), ("score", 0.1, "blocked")],
+)
+async def test_a_refusal_is_an_abstention(abstention, support, outcome):
+    """What the provider marked as a refusal, in the last piece or before it."""
+    part = AnswerPart(refusal="I cannot help with that.")
+    async with play(TableScorer({"cannot": support}), spelled=[part], abstention=abstention) as on:
+        await on.says(item="refusal", last=True)
+        await on.ends()
+        assert on.outcomes == [outcome]
+
+
+@pytest.mark.parametrize(
+    ("text", "gap"), [(FIRE.strip(), "\n\n"), (FIRE + "\n", "\n"), (FIRE + "\n\n", ""), (FIRE, "\n\n"), ("", "")]
+)
+async def test_a_message_after_text_is_told_what_keeps_it_apart(text, gap):
+    """A blank line, or what is missing of one; nothing where no text has left."""
+    async with play(TableScorer({"theft": 0.1}), "after") as on:
+        await on.says(item="role")
+        await on.says(text or "", item="text")
+        await on.says(item="wait")
+        await on.says(THEFT + MORE, splits=False, hold=True)
+        assert on.outcomes == ["blocked"]
+        assert [step.gap for step in on.left if isinstance(step, Refused)] == [gap]
 
 
 async def test_a_held_piece_waits_for_the_whole_answer():

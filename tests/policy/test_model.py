@@ -30,6 +30,7 @@ def test_the_defaults_are_those_of_the_interface():
         "grounding": {"threshold": 0.7, "action": "block", "aggregate": "min"},
         "relevance": {"threshold": 0.5, "action": "block"},
         "blocked_message": "I can't answer that from the documents I have.",
+        "redacted_message": "[removed: not in the documents]",
         "on_block": "message",
         "on_missing_context": "pass",
         "on_scorer_error": "block",
@@ -54,6 +55,8 @@ def test_the_defaults_are_those_of_the_interface():
         "allow_trace": True,
         "audit_text": False,
         "models": ("*",),
+        "shadow": None,
+        "sample": 1.0,
     }
 
 
@@ -112,7 +115,6 @@ REFUSED = [
     ('grounding: {threshold: "0.7"}', "must be a number"),
     ("grounding: {threshold: true}", "must be a number"),
     ("grounding: {threshold: null}", "must be a number"),
-    ("grounding: {action: redact}", "not yet"),
     ("grounding: {action: blok}", "must be block, flag, redact or off; try block"),
     ("grounding: {action: true}", "grounding.action: must be"),
     ("grounding: {action: 0}", "grounding.action: must be"),
@@ -145,9 +147,14 @@ REFUSED = [
     ("limits: {on_exceed: cut}", "must be score or reject"),
     ("timeout_ms: 0", "must be 1 or more; try 2000"),
     ("timeout_ms: 600001", "must be 600000 or less"),
-    ("retry: {attempts: 1}", "not yet"),
+    ("retry: {attempts: 6}", "must be 5 or less"),
+    ("retry: {attempt: 1}", "try attempts"),
+    ("sample: 1.5", "sample: must be 1 or less; try 1"),
+    ("sample: -0.1", "0 or more"),
+    ("shadow: [strict]", "shadow: must be text"),
+    ("redacted_message: 5", "must be text"),
     ("retry: {attempts: -1}", "must be 0 or more"),
-    ("audit_text: true", "not yet"),
+    ("audit_text: 1", "must be true or false"),
     ("allow_trace: 1", "must be true or false; try true"),
     ("models: gpt", "must be a list"),
     ('models: [""]', "must not be empty"),
@@ -224,8 +231,8 @@ def test_a_calibration_is_part_of_the_version():
 def test_rules_given_in_code_are_checked_too():
     """A rule made in Python meets the same conditions as one from a file."""
     assert Policy(relevance=Rule(threshold=0.2, action="flag")).relevance == Rule(threshold=0.2, action="flag")
-    with pytest.raises(ValidationError, match="not yet"):
-        Policy(grounding=Rule(threshold=0.5, action="redact"))
+    with pytest.raises(ValidationError):
+        Policy(relevance=Rule(threshold=0.5, action="redact"))
 
 
 def test_models_are_shell_patterns():
@@ -254,3 +261,37 @@ def test_every_threshold_out_of_range_is_refused(threshold):
     """Everything else is refused, whatever kind of number it is."""
     with pytest.raises(ValidationError):
         PolicyKeys.model_validate({"grounding": {"threshold": threshold}})
+
+
+@given(st.text(min_size=1), st.floats(min_value=0, max_value=1), st.floats(min_value=0, max_value=1))
+def test_a_request_is_in_every_sample_that_is_as_large(request_id, share, other):
+    """The id alone decides, so the sample of a larger share holds that of a smaller one."""
+    smaller, larger = (Policy(sample=each).for_request(request_id).active for each in sorted((share, other)))
+
+    assert larger or not smaller
+    assert Policy(sample=share).for_request(request_id).active == Policy(sample=share).for_request(request_id).active
+
+
+def test_a_sample_is_about_its_share_and_keeps_the_policys_name():
+    """Of many ids the share is in; what is out is the same policy, in name and version, that judges nothing."""
+    policy = Policy(name="acme", sample=0.25)
+    drawn = [policy.for_request(f"req_{number}") for number in range(4000)]
+
+    assert sum(each.active for each in drawn) == pytest.approx(1000, abs=120)
+    assert {(each.name, each.version) for each in drawn} == {("acme", policy.version)}
+    assert not Policy(sample=0).for_request("any").active
+    assert all(Policy().for_request(f"req_{number}").active for number in range(100))
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("", False),
+        ("grounding: {action: redact}", True),
+        ("retry: {attempts: 1}", True),
+        ("retry: {attempts: 1}\ngrounding: {action: flag}", False),
+    ],
+)
+def test_what_may_be_changed_or_asked_for_again_is_held_whole(text, whole):
+    """Redaction and retries need the whole answer before any of it leaves; a flag needs nothing."""
+    assert Policy(**dict(filled(text)[0])).held_whole is whole

@@ -545,3 +545,80 @@ def test_a_store_told_what_scores_come_from_takes_only_calibrations_for_it(tmp_p
     (tmp_path / "cal.json").write_text(calibration(0.2).text)
     with pytest.raises(ConfigError, match="for the scorer embedded/minilm, and scores come from other"):
         store.expect("other")
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (
+            {"acme": "shadow: stict", "strict": "{}"},
+            "acme.yaml:1:9: shadow: names a policy that does not exist; try strict",
+        ),
+        (
+            {"acme": "shadow: next", "next": "trust: [user]"},
+            "acme.yaml:1:9: shadow: judges what this policy reads: trust must be the same there; try extends: acme in",
+        ),
+        ({"acme": "shadow: next", "next": "history: source"}, "history must be the same there"),
+    ],
+)
+def test_a_shadow_must_exist_and_read_the_same(tmp_path, texts, words):
+    """What is judged twice must be the same, or the two outcomes would say nothing of the policies."""
+    write(tmp_path, **texts)
+    [problem] = problems_of(tmp_path)
+
+    assert words in problem
+
+
+def test_a_shadow_may_extend_what_it_is_the_shadow_of(tmp_path):
+    """Then it inherits the key, and is its own shadow, which is none; the built-in default can be one too."""
+    write(
+        tmp_path,
+        acme="shadow: next\nhistory: off",
+        next="extends: acme\ngrounding: {threshold: 0.8}",
+        b="shadow: default",
+    )
+    policies = store_of(tmp_path).load().policies
+
+    assert (policies["acme"].shadow, policies["next"].shadow, policies["b"].shadow) == ("next", "next", "default")
+
+
+def test_who_asks_hears_again_what_failed(tmp_path):
+    """A look that somebody asked for tells of a bad set each time, and is quiet again once it is good."""
+    write(tmp_path, acme="timeout_ms: 10")
+    store = store_of(tmp_path)
+    store.load()
+    assert store.refresh(asked=True).result == "unchanged"
+
+    write(tmp_path, acme="timeout_ms: 0")
+    first, second = store.refresh(asked=True), store.refresh(asked=True)
+    assert (first.result, first.problems) == ("failure", second.problems)
+    assert store.refresh().result == "unchanged"
+
+    write(tmp_path, acme="timeout_ms: 20")
+    assert store.refresh(asked=True).result == "success"
+    assert store.refresh(asked=True) == Reload(result="unchanged")
+
+
+def test_who_asks_waits_for_a_folder_that_is_being_written(tmp_path, monkeypatch):
+    """It is looked at again until it stays the same; if it never does, that is told and nothing is swapped."""
+    write(tmp_path, acme="timeout_ms: 10")
+    store = store_of(tmp_path)
+    store.load()
+    number = 11
+
+    def keeps_changing(_: float) -> None:
+        nonlocal number
+        number += 1
+        write(tmp_path, acme=f"timeout_ms: {number}")
+
+    write(tmp_path, acme="timeout_ms: 11")
+    monkeypatch.setattr("proxy.policy.store.time.sleep", keeps_changing)
+    reload = store.refresh(asked=True)
+    assert (reload.result, len(reload.problems)) == ("unchanged", 1)
+    assert "is being written" in str(reload.problems[0])
+    assert store.snapshot.policies["acme"].timeout_ms == 10
+
+    waits = iter([True, False, False])
+    monkeypatch.setattr("proxy.policy.store.time.sleep", lambda _: keeps_changing(0) if next(waits) else None)
+    assert store.refresh(asked=True).result == "success"
+    assert store.snapshot.policies["acme"].timeout_ms == number

@@ -360,3 +360,15 @@ async def test_close_before_anything_and_twice() -> None:
     await batcher.close()
     with pytest.raises(ScoringError):
         await batcher.warm()
+
+
+async def test_each_batch_is_told(make):
+    """Whoever counts hears of every batch: its pairs and its seconds, of a failing one too."""
+    told = []
+    batcher = make(TableModel(), ran=lambda pairs, seconds: told.append((pairs, seconds)))
+    await batcher.warm()
+    await batcher.score([pair(1, 0.1), pair(1, 0.2)])
+    with pytest.raises(ScoringError):
+        await batcher.score([pair(1, -1.0)])
+    assert [pairs for pairs, _ in told] == [1, 2, 1]
+    assert all(0 <= seconds < PATIENCE for _, seconds in told)

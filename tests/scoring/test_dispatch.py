@@ -273,3 +273,14 @@ async def test_close_before_anything_and_twice() -> None:
 def test_waiting_times_are_read_from_the_header(header: str | None, seconds: int) -> None:
     """Whole seconds within a minute; what is none of these is a guess."""
     assert seconds_to_wait(header) == seconds
+
+
+async def test_each_question_is_told(make):
+    """Whoever counts hears of every question: its pairs and its seconds, of a failing one too."""
+    told = []
+    dispatch = make(Elsewhere(most_pairs=2), ran=lambda pairs, seconds: told.append((pairs, seconds)))
+    await dispatch.score([pair("0.1"), pair("0.2"), pair("0.3")])
+    with pytest.raises(ScoringError):
+        await dispatch.score([pair("fail")])
+    assert [pairs for pairs, _ in told] == [2, 1, 1]
+    assert all(0 <= seconds < PATIENCE for _, seconds in told)

@@ -73,6 +73,9 @@ POLICIES: dict[str, dict[str, Any]] = {
     "off": {"grounding": {"action": "off"}, "relevance": {"action": "off"}},
     "few-models": {"models": ["m", "other-*"]},
     "short": {"limits": {"source_chars": 100, "on_exceed": "reject"}},
+    "redacting": {"grounding": {"action": "redact"}, "redacted_message": "[…]"},
+    "asking-again": {"retry": {"attempts": 1}},
+    "no-refusals": {"abstention": "block"},
     "message": {"blocked_message": "Nein, heute nicht. 🙅"},
 }
 
@@ -87,7 +90,7 @@ async def _at_once(_: Sequence[Pair]) -> None:
 
 
 class MarkScorer(OverlapScorer):
-    """A claim with UNSUPPORTED in it is not grounded, one with ASIDE not relevant; all others are both.
+    """A claim with UNSUPPORTED in it is not grounded, one with ASIDE not relevant, nor is the source; others are both.
 
     ``mood`` makes it ``full``, ``failing`` or ``late``; ``asked`` are all pairs it scored. ``before`` is waited for
     before pairs are scored.
@@ -125,7 +128,7 @@ class MarkScorer(OverlapScorer):
         """The score of one pair."""
         if pair.kind is CheckKind.GROUNDING:
             return UNGROUNDED if "UNSUPPORTED" in pair.hypothesis else GROUNDED
-        return IRRELEVANT if "ASIDE" in pair.hypothesis else RELEVANT
+        return IRRELEVANT if "ASIDE" in pair.hypothesis or pair.hypothesis in SOURCE else RELEVANT
 
 
 def tag(kind: str, text: str, suffix: str = "sfx") -> str:

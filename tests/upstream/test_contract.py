@@ -237,6 +237,29 @@ async def test_stream_falls_silent(make: Make, recording: Recording) -> None:
             await anext(stream)
 
 
+async def test_comments_are_silence(make: Make, recording: Recording) -> None:
+    """They say that the line is alive, and not that an answer comes."""
+    body = (part for _ in range(200) for part in (b": keep-alive\n\n", 0.02))
+    recording.replies.append(Reply(headers=SSE, body=[STREAM[0], *body]))
+    upstream = await make(stream_timeout=0.4)
+    async with aclosing(upstream.stream({**BODY, "stream": True})) as stream:
+        with pytest.raises(UpstreamTimeout):
+            [chunk async for chunk in stream]
+    assert await asyncio.to_thread(recording.requests[0].left.wait, 5)
+
+
+async def test_a_slow_reader_is_not_the_models_fault(make: Make, recording: Recording) -> None:
+    """Only what is waited for counts, not what the reader does in between."""
+    recording.replies.append(Reply(headers=SSE, body=[part for one in STREAM for part in (one, 0.05)]))
+    upstream = await make(stream_timeout=0.5)
+    said = []
+    async with aclosing(upstream.stream({**BODY, "stream": True})) as stream:
+        async for chunk in stream:
+            said.append(chunk)
+            await asyncio.sleep(0.6 if len(said) == 1 else 0)
+    assert text(said) == "Grüße"
+
+
 async def test_slow_stream_is_not_late(make: Make, recording: Recording) -> None:
     """A stream may take longer than ``timeout`` and ``stream_timeout`` as a whole while it keeps talking."""
     body = [STREAM[0], 0.3, STREAM[1], 0.3, STREAM[2], 0.3, STREAM[3]]

@@ -461,3 +461,27 @@ def test_wait() -> None:
     assert 0.375 <= retry._wait(0, "3600") <= 0.5
     assert 1.5 <= retry._wait(2, "Wed, 21 Oct 2026 07:28:00 GMT") <= 2
     assert retry._wait(50, None) <= 8
+
+
+@pytest.mark.parametrize(
+    ("api", "path"), [("chat", "chat/completions"), ("completions", "completions"), ("responses", "responses")]
+)
+async def test_each_dialect_has_its_path(make: Any, recording: Recording, api: Any, path: str) -> None:
+    """And of the entry's default fields those that it knows."""
+    upstream = make(defaults={"temperature": 0.5, "max_tokens": 9})
+    recording.default = Reply(body=b'{"id": "x"}')
+    await upstream.complete({"model": "asked"}, api)
+    known = {"temperature": 0.5} if api == "responses" else {"temperature": 0.5, "max_tokens": 9}
+    assert (recording.requests[0].path, recording.requests[0].json) == (f"/v1/{path}", {"model": "real", **known})
+
+
+async def test_nothing_is_read_after_done(make: Any, recording: Recording) -> None:
+    """However much comes, and for how long."""
+    more = (part for _ in range(400) for part in (DELTA + b"\n\n", 0.01))
+    recording.default = Reply(
+        headers=SSE, body=(one for parts in ([DELTA, b"\n\ndata: [DONE]\n\n"], more) for one in parts)
+    )
+    begun = time.monotonic()
+    chunks = await read(make())
+    assert (len(chunks), chunks[-1].done) == (2, True)
+    assert time.monotonic() - begun < 3

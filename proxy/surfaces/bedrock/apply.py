@@ -14,6 +14,7 @@ from proxy.grounding.types import GroundingContext, Outcome, Source, Verdict
 from proxy.guard.answer import AnswerPart
 from proxy.guard.assess import enforce_limits
 from proxy.guard.exchange import assess
+from proxy.guard.redaction import redacted
 from proxy.surfaces.base import Call, Services, json_response, parse_object
 from proxy.surfaces.bedrock import guardrails
 from proxy.surfaces.bedrock.shapes import shaped
@@ -55,7 +56,7 @@ class ApplyGuardrail:
         body = shaped("ApplyGuardrail", body)
         content = _read(body["content"])
         context = GroundingContext.of((Source(text=text) for text in content.sources), "\n".join(content.queries))
-        call.ledger.source_chars, call.ledger.query_chars = context.source_chars, len(context.query or "")
+        call.ledger.asked(context)
         call.ledger.answer_chars = content.judged
         verdict = Verdict(outcome=Outcome.UNCHECKED)
         if body["source"] == "OUTPUT":
@@ -65,6 +66,7 @@ class ApplyGuardrail:
             enforce_limits(policy, context)
             text = "\n".join(content.answer)
             part = AnswerPart(text=text, carries=frozenset({"images"})) if content.images else AnswerPart(text=text)
+            call.ledger.answered((part,))
             verdict = await assess(self._services.assessor, policy, context, part, call.ledger.meter)
         call.ledger.verdicts = (verdict,)
         full = body.get("outputScope") == "FULL"
@@ -110,9 +112,16 @@ def _render(verdict: Verdict, policy: Policy, content: _Content, *, full: bool, 
     )
     return {
         "usage": guardrails.usage_units(verdict, content.total),
-        "action": "GUARDRAIL_INTERVENED" if verdict.blocked else "NONE",
+        "action": "GUARDRAIL_INTERVENED" if verdict.blocked or verdict.removed else "NONE",
         "actionReason": guardrails.reason(verdict),
-        "outputs": [{"text": policy.blocked_message}] if verdict.blocked else [],
+        "outputs": _outputs(verdict, policy, "\n".join(content.answer)),
         "assessments": [assessment],
         "guardrailCoverage": guardrails.coverage(content.judged, content.total, content.images),
     }
+
+
+def _outputs(verdict: Verdict, policy: Policy, answer: str) -> list[JsonObject]:
+    """What takes the answer's place: a message, or the answer without what was removed; nothing where it may stay."""
+    if verdict.blocked:
+        return [{"text": policy.blocked_message}]
+    return [{"text": redacted(answer, verdict.removed, policy.redacted_message)}] if verdict.removed else []

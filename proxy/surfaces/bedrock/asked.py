@@ -6,20 +6,21 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from proxy.grounding.errors import CallerError, no_such_model
+from proxy.grounding.errors import CallerError, NotFound
 from proxy.guard.assess import enforce_limits
+from proxy.guard.stream import release_of
 from proxy.surfaces.bedrock.blocks import flattened
 from proxy.surfaces.bedrock.guardrails import policy_named
 from proxy.surfaces.context import read_context
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from proxy.grounding.gate import Release
     from proxy.grounding.types import GroundingContext
     from proxy.policy.model import Policy
     from proxy.surfaces.base import Call, Services
-    from proxy.surfaces.bedrock.blocks import Prompt
+    from proxy.surfaces.bedrock.prompt import Prompt
     from proxy.upstream.base import Upstream
 
 JsonObject = dict[str, Any]
@@ -58,6 +59,11 @@ class Asked:
     release: Release
 
     @property
+    def stops(self) -> Sequence[str]:
+        """The caller's stop sequences."""
+        return self.body.get("stop") or ()
+
+    @property
     def total(self) -> int:
         """Characters of the context, for the count of what was looked at."""
         return self.context.source_chars + len(self.context.query or "")
@@ -89,7 +95,7 @@ class Reader:
         else:
             name = self._models.get(ANY_MODEL)
         if name is None or name not in names or not policy.allows_model(name):
-            raise no_such_model(given)
+            raise _no_such_model(given)
         call.ledger.model = name
         return name
 
@@ -114,8 +120,8 @@ class Reader:
         if stream:
             forward |= {"stream": True, "stream_options": {"include_usage": True}}
         ledger = call.ledger
-        ledger.stream, ledger.source_chars = stream, context.source_chars
-        ledger.query_chars = len(context.query or "")
+        ledger.stream = stream
+        ledger.asked(context)
         enforce_limits(policy, context)
         return Asked(
             model_id=call.path["model"],
@@ -133,10 +139,18 @@ def _release(policy: Policy, body: JsonObject, guardrail: Guardrail) -> Release:
 
     Who names a guardrail and no mode gets AWS's default, which is ``sync``.
     """
-    if policy.grounding.aggregate == "mean" or any(body.get(name) for name in ("tools", "response_format")):
-        return "buffer"  # judged whole, at the end
     asks = guardrail.processing or ("sync" if guardrail.identifier else None)
-    return "sentence" if policy.stream == "after" and asks == "sync" else policy.stream
+    stricter: Release | None = "sentence" if policy.stream == "after" and asks == "sync" else None
+    return release_of(policy, structured=any(body.get(name) for name in ("tools", "response_format")), asks=stricter)
+
+
+def _no_such_model(given: str) -> NotFound:
+    """The error for an id that stands for no model, and in the same words for one that this caller may not use."""
+    message = (
+        f"The model `{given[:128]}` does not exist or you do not have access to it. Here an id is a model_name, or "
+        "stands for one in bedrock_models."
+    )
+    return NotFound(message, param="modelId", code="model_not_found")
 
 
 def _placed(error: CallerError, origins: list[str]) -> CallerError:

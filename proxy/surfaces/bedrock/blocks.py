@@ -1,19 +1,17 @@
 """A Converse request as one in OpenAI's dialect, for the seam to the models.
 
-Marked blocks (``guardContent``) stay as they came: the reader of contexts knows them. ``origins`` says of each message
-made here which field of the request it comes from, so that errors can name the caller's own field. What the other
-dialect cannot say is refused by name, or left out where that loses nothing (README, "Bedrock, field by field").
+Marked blocks (``guardContent``) stay as they came: the reader of contexts knows them. What the other dialect cannot say
+is refused by name, or left out where that loses nothing (README, "Bedrock, field by field").
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from proxy.grounding.errors import CallerError
-from proxy.surfaces.context import CONFIG_FIELD
-from proxy.upstream.steering import STEERING_FIELDS
+from proxy.surfaces.bedrock.fields import must, refused
+from proxy.surfaces.bedrock.parameters import read_parameters
+from proxy.surfaces.bedrock.prompt import Prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -33,40 +31,16 @@ _DOCUMENTS = {
     "md": "text/markdown",
 }
 _TOOL_CHOICES = {"auto": "auto", "any": "required"}
-_OURS = frozenset(
-    "model messages stream stream_options n max_tokens temperature top_p stop tools tool_choice functions "
-    "function_call response_format logprobs top_logprobs grounding guardrail".split()
-) | {CONFIG_FIELD}  # set by fields of their own, or by us: an answer is one choice, and its text is judged
-
-
-@dataclass(slots=True)
-class Prompt:
-    """A request in the making: OpenAI's ``messages``, where each comes from, and the other ``fields`` of the body."""
-
-    messages: list[JsonObject] = field(default_factory=list)
-    origins: list[str] = field(default_factory=list)
-    fields: JsonObject = field(default_factory=dict)
-
-    def add(self, message: JsonObject, origin: str) -> None:
-        """Add one message."""
-        self.messages.append(message)
-        self.origins.append(origin)
 
 
 def read_converse(body: JsonObject) -> Prompt:
     """The prompt of a Converse request that is ``shaped``. Raises ``CallerError`` naming the field."""
     prompt = Prompt()
-    for name in ("promptVariables",):
-        if body.get(name):
-            raise refused(name, "", "prompts of Bedrock's prompt management are not kept here")
+    if body.get("promptVariables"):
+        path = "promptVariables"
+        raise refused(path, "", "prompts of Bedrock's prompt management are not kept here")
     read_conversation(prompt, body)
-    inference = body.get("inferenceConfig") or {}
-    names = {"maxTokens": "max_tokens", "temperature": "temperature", "topP": "top_p", "stopSequences": "stop"}
-    prompt.fields |= {ours: inference[theirs] for theirs, ours in names.items() if theirs in inference}
-    prompt.fields |= _output(body.get("outputConfig") or {})
-    additional = body.get("additionalModelRequestFields")
-    if additional is not None:
-        prompt.fields |= _additional(additional)
+    read_parameters(prompt, body)
     return prompt
 
 
@@ -75,8 +49,8 @@ def read_conversation(prompt: Prompt, body: JsonObject) -> None:
     if system := [part for block, path in _blocks(body.get("system"), "system") for part in _parts(block, path)]:
         prompt.add({"role": "system", "content": system}, "system")
     if not body.get("messages"):
-        message = "messages must be a list with at least one message."
-        raise CallerError(message, param="messages")
+        path = "messages"
+        raise must(path, "be a list with at least one message")
     for at, message in enumerate(body["messages"]):
         _read_message(prompt, message, f"messages[{at}]")
     if body.get("toolConfig"):
@@ -191,8 +165,11 @@ def _result(block: JsonObject, path: str) -> str:
             return str(value)
         case "json":
             return json.dumps(value, ensure_ascii=False)
-        case "document" if "text" in value["source"] or "content" in value["source"]:
-            return str(_document(value, path)["text"])
+        case "document":
+            [(kind, _)] = value["source"].items()
+            if kind in {"text", "content"}:
+                return str(_document(value, path)["text"])
+            path = f"{path}.document.source"
         case "searchResult":
             return "\n".join([value["title"], *(each["text"] for each in value["content"])])
     raise refused(path, kind, "a tool's result is passed on as text or JSON only")
@@ -222,40 +199,6 @@ def tool_part(name: str, description: str | None, schema: Any, *, strict: bool |
 def tool_choice(name: str) -> JsonObject:
     """That this tool must be called."""
     return {"type": "function", "function": {"name": name}}
-
-
-def _output(config: JsonObject) -> JsonObject:
-    fields: JsonObject = {"reasoning_effort": config["effort"]} if config.get("effort") else {}
-    if wanted := config.get("textFormat"):
-        path = "outputConfig.textFormat.structure.jsonSchema"
-        structure = wanted["structure"]["jsonSchema"]
-        try:
-            schema = json.loads(structure["schema"])
-        except (ValueError, RecursionError):
-            message = f"{path}.schema must be a JSON schema."
-            raise CallerError(message, param=f"{path}.schema") from None
-        named = {"name": structure.get("name") or "answer", "description": structure.get("description")}
-        told = {key: value for key, value in named.items() if value is not None}
-        fields["response_format"] = {"type": "json_schema", "json_schema": {**told, "schema": schema, "strict": True}}
-    return fields
-
-
-def _additional(fields: Any) -> JsonObject:
-    """The model's own parameters, passed on as they are, less what steers the gateway or has a field of its own."""
-    path = "additionalModelRequestFields"
-    if not isinstance(fields, dict):
-        message = f"{path} must be an object."
-        raise CallerError(message, param=path)
-    for name in fields:
-        if name in STEERING_FIELDS or name in _OURS:
-            raise refused(path, name, "it has a field of its own, or is set by the operator")
-    return fields
-
-
-def refused(path: str, field: str, why: str) -> CallerError:
-    """The error for a ``field`` under ``path`` that is known and not supported."""
-    path = f"{path}.{field}" if field else path
-    return CallerError(f"{path} is not supported: {why}.", param=path, code="unsupported_parameter")
 
 
 def flattened(messages: list[JsonObject]) -> list[JsonObject]:

@@ -12,7 +12,7 @@ from proxy.surfaces.bedrock import flow
 from proxy.surfaces.bedrock.asked import Asked, Guardrail, Reader
 from proxy.surfaces.bedrock.blocks import read_converse
 from proxy.surfaces.bedrock.eventstream import event
-from proxy.surfaces.bedrock.said import Said, Stop, Text, Thought, ToolCall, Usage
+from proxy.surfaces.bedrock.said import Block, Ending, Picture, Said, Stop, Text, Thought, ToolCall, Usage
 from proxy.surfaces.bedrock.shapes import shaped
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ JsonObject = dict[str, Any]
 
 STOPS: dict[Stop, str] = {
     "end": "end_turn",
+    "sequence": "stop_sequence",
     "length": "max_tokens",
     "tools": "tool_use",
     "filtered": "content_filtered",
@@ -84,7 +85,7 @@ class _Dialect:
 def whole_body(said: Said) -> JsonObject:
     """The message, why it ended and the usage."""
     message = {"role": "assistant", "content": [_block(block) for block in said.blocks]}
-    return {"output": {"message": message}, "stopReason": STOPS[said.stop], "usage": usage(said.usage)}
+    return {"output": {"message": message}, "stopReason": STOPS[said.end.stop], "usage": usage(said.end.usage)}
 
 
 def usage(counts: Usage) -> JsonObject:
@@ -97,12 +98,14 @@ def usage(counts: Usage) -> JsonObject:
     return {**told, "cacheReadInputTokens": counts.cached} if counts.cached else told
 
 
-def _block(block: Text | Thought | ToolCall) -> JsonObject:
+def _block(block: Block) -> JsonObject:
     match block:
         case Text(text):
             return {"text": text}
         case Thought(text):
             return {"reasoningContent": {"reasoningText": {"text": text}}}
+        case Picture(kind, data):
+            return {"image": {"format": kind, "source": {"bytes": data}}}
         case ToolCall(identity, name, arguments):
             return {"toolUse": {"toolUseId": identity, "name": name, "input": arguments}}
 
@@ -135,6 +138,17 @@ class Blocks:
         """A piece of reasoning."""
         return self._delta("thought", {"reasoningContent": {"text": text}})
 
+    def picture(self, picture: Picture) -> list[JsonObject]:
+        """A picture, a block of its own."""
+        index, written = self._opened("picture")
+        start, delta = {"image": {"format": picture.format}}, {"image": {"source": {"bytes": picture.data}}}
+        return [
+            *written,
+            {"contentBlockStart": {"start": start, "contentBlockIndex": index}},
+            *self._delta("picture", delta),
+            *self._closed(beside="call"),
+        ]
+
     def call(self, at: int, identity: str, name: str, arguments: str) -> list[JsonObject]:
         """A piece of a call."""
         written: list[JsonObject] = []
@@ -144,13 +158,13 @@ class Blocks:
             written.append({"contentBlockStart": {"start": start, "contentBlockIndex": index}})
         return [*written, *self._delta(f"call {at}", {"toolUse": {"input": arguments}})] if arguments else written
 
-    def end(self, stop: Stop, counts: Usage, told: Told) -> list[JsonObject]:
+    def end(self, end: Ending, told: Told) -> list[JsonObject]:
         """The end: what is open is closed, then why it ended, then the counts and the trace."""
-        metadata: JsonObject = {"usage": usage(counts), "metrics": {"latencyMs": told.milliseconds}}
+        metadata: JsonObject = {"usage": usage(end.usage), "metrics": {"latencyMs": told.milliseconds}}
         if self._tell_trace and (trace := _trace(told)):
             metadata["trace"] = trace
         written = [*self._start(), *self._closed()]
-        return [*written, {"messageStop": {"stopReason": STOPS[stop]}}, {"metadata": metadata}]
+        return [*written, {"messageStop": {"stopReason": STOPS[end.stop]}}, {"metadata": metadata}]
 
     def _start(self) -> list[JsonObject]:
         if self._begun:

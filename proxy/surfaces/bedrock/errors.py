@@ -14,6 +14,7 @@ from proxy.grounding.errors import (
     GroundwardenError,
     NotFound,
     Overloaded,
+    RateLimited,
     Unauthenticated,
     UpstreamError,
     UpstreamTimeout,
@@ -37,6 +38,7 @@ _BY_KIND: tuple[tuple[type[GroundwardenError], str], ...] = (
     (NotFound, "ResourceNotFoundException"),
     (CallerError, "ValidationException"),
     (Overloaded, "ThrottlingException"),
+    (RateLimited, "ThrottlingException"),
     (UpstreamTimeout, "ModelTimeoutException"),
 )
 _BY_STATUS = {429: "ThrottlingException", 503: "ServiceUnavailableException"}

@@ -1,6 +1,7 @@
 """The fields of a JSON object, taken one by one, each under the name that errors give it.
 
-For bodies that no service model describes. What is not taken by the end is not known, and refused.
+For bodies that no service model describes. What is not taken by the end is not known, and refused. ``must``,
+``refused`` and ``under`` are the words of such errors, for other readers too.
 """
 
 from __future__ import annotations
@@ -12,10 +13,28 @@ from proxy.grounding.errors import CallerError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from proxy.surfaces.bedrock.blocks import Prompt
+    from proxy.surfaces.bedrock.prompt import Prompt
 
-_MAX_NAME = 64
+MAX_NAME = 64
+"""Characters of a caller's own name for a field that an error repeats."""
+
 _T = TypeVar("_T")
+
+
+def must(path: str, what: str) -> CallerError:
+    """The error that the field at ``path`` ("" for the body itself) is not ``what`` it must be."""
+    return CallerError(f"{path or 'The request body'} must {what}.", param=path or None)
+
+
+def under(path: str, name: str) -> str:
+    """The path of the field ``name`` in what is at ``path``."""
+    return f"{path}.{name}" if path else name
+
+
+def refused(path: str, field: str, why: str) -> CallerError:
+    """The error for a ``field`` under ``path`` that is known and not supported."""
+    path = under(path, field) if field else path
+    return CallerError(f"{path} is not supported: {why}.", param=path, code="unsupported_parameter")
 
 
 class Fields:
@@ -24,8 +43,7 @@ class Fields:
     def __init__(self, value: Any, path: str = "") -> None:
         self.path = path
         if not isinstance(value, dict):
-            message = f"{path or 'The request body'} must be an object."
-            raise CallerError(message, param=path or None)
+            raise must(path, "be an object")
         self._left = {name: held for name, held in value.items() if held is not None}
 
     def has(self, name: str) -> bool:
@@ -34,7 +52,11 @@ class Fields:
 
     def at(self, name: str) -> str:
         """A field's path."""
-        return ".".join(part for part in (self.path, name) if part)
+        return under(self.path, name)
+
+    def holds_list(self, name: str) -> bool:
+        """Whether a field holds a list."""
+        return isinstance(self._left.get(name), list)
 
     def taken(self, name: str) -> Any:
         """A field's value, whatever it is; None where there is none."""
@@ -48,7 +70,7 @@ class Fields:
     def done(self) -> None:
         """Say that all has been read: any field left is not known."""
         for name in self._left:
-            raise self._must(name[:_MAX_NAME], "not be there: this model's body has no such field")
+            raise self._must(name[:MAX_NAME], "not be there: this model's body has no such field")
 
     def text(self, name: str) -> str:
         """A string that must be there."""
@@ -114,5 +136,4 @@ class Fields:
             prompt.fields[ours] = [value for _, value in values]
 
     def _must(self, name: str, what: str) -> CallerError:
-        path = self.at(name)
-        return CallerError(f"{path or 'The request body'} must {what}.", param=path or None)
+        return must(self.at(name), what)

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from starlette.responses import Response
 
-from proxy.grounding.errors import CallerError, GroundwardenError
-from proxy.guard.assess import without_scoring
-from proxy.guard.exchange import exchange, timed
-from proxy.guard.stream import Finished, Following, Piece, Refused, Released
+from proxy.grounding.errors import CallerError
+from proxy.guard.exchange import exchange
+from proxy.guard.stream import Telling
 from proxy.surfaces.answers import choices_of, clean, object_in, parts_of, prompt_text
-from proxy.surfaces.base import START_SECONDS, EventStream, Paced, json_response
+from proxy.surfaces.base import json_response
 from proxy.surfaces.bedrock import errors, eventstream, guardrails
 from proxy.surfaces.bedrock.said import (
     Said,
@@ -26,13 +25,18 @@ from proxy.surfaces.bedrock.said import (
     answer_of,
     blocked,
     call_deltas,
+    ending_of,
     first_choice,
+    pictures_of,
+    sequence_of,
     stop_of,
     texts_of,
     thoughts_of,
     usage_of,
 )
+from proxy.surfaces.live import Live
 from proxy.surfaces.reading import Reading
+from proxy.surfaces.rewriting import Repeated, asked_again, edited, redacted
 from proxy.upstream.base import to_json
 
 if TYPE_CHECKING:
@@ -40,8 +44,11 @@ if TYPE_CHECKING:
 
     from proxy.grounding.types import Verdict
     from proxy.guard.answer import AnswerPart
+    from proxy.guard.stream import Piece, Refused, Released
     from proxy.surfaces.base import Call, Services
     from proxy.surfaces.bedrock.asked import Asked
+    from proxy.surfaces.bedrock.said import Ending, Picture
+    from proxy.surfaces.live import End
 
 JsonObject = dict[str, Any]
 
@@ -73,11 +80,15 @@ class Writer(Protocol):
         """A piece of what the model says to itself."""
         ...
 
+    def picture(self, picture: Picture) -> list[JsonObject]:
+        """A whole picture."""
+        ...
+
     def call(self, at: int, identity: str, name: str, arguments: str) -> list[JsonObject]:
         """A piece of the arguments of the call at ``at``; ``identity`` and ``name`` stand in its first piece."""
         ...
 
-    def end(self, stop: Stop, usage: Usage, told: Told) -> list[JsonObject]:
+    def end(self, end: Ending, told: Told) -> list[JsonObject]:
         """The end. Nothing was said if nothing was written before."""
         ...
 
@@ -104,61 +115,48 @@ class Dialect(Protocol):
 
 async def whole(services: Services, call: Call, asked: Asked, dialect: Dialect) -> Response:
     """Answer at once. Raises what the upstream raises."""
+    model = Repeated(asked.upstream, asked.body)
     done = await exchange(
         services.assessor,
         asked.policy,
         asked.context,
         call.ledger.meter,
-        ask=lambda: asked.upstream.complete(asked.body),
-        parts_of=lambda answer: parts_of(first_choice(answer.body)),
+        ask=model.ask,
+        parts_of=lambda answer: parts_of(first_choice(answer.body, asked.stops)),
+        redact=redacted,
+        again=model.again,
     )
     call.ledger.verdicts = done.verdicts
-    call.ledger.answer_chars = sum(len(part.text) for part in done.parts)
+    call.ledger.answered(done.parts)
     if done.reply is None or any(verdict.blocked for verdict in done.verdicts):
         if asked.policy.on_block == "error":
             return _blocked_error(asked)
         usage = usage_of(done.reply.body) if done.reply else None
         said = blocked(asked.policy.blocked_message, usage or Usage())
     else:
-        body = first_choice(done.reply.body)
+        body = first_choice(done.reply.body, asked.stops)
         if done.parts:  # what is not judged is not stripped either
             body = clean(body, asked.policy, holder="message")
-        said = answer_of(body)
+        said = answer_of(body, sequence_of(done.reply.body, asked.stops))
         if usage_of(body) is None:
-            said = replace(said, usage=_counted(services, asked, [said.text]))
+            usage = await _counted(services, asked, [said.text])
+            said = replace(said, end=replace(said.end, usage=usage))
     told, headers = dialect.whole(said, _told(call, asked, done.verdicts, done.parts))
     return Response(to_json(told), headers={"content-type": "application/json", **headers})
 
 
 async def stream(services: Services, call: Call, asked: Asked, dialect: Dialect) -> Response:
     """Answer as a stream, begun once something may leave or cannot be waited for any longer. Raises as ``whole``."""
-    settled = without_scoring(asked.policy, asked.context)
-    live = _Live(services, call, asked, dialect)
-    if settled is None:
-        services.assessor.admit()
-        events = Paced(live.events())
-    elif settled.blocked:
-        events = Paced(live.blocked_unasked(settled))
-    else:
-        events = Paced(live.unguarded(settled))
-    try:
-        first = await events.next(START_SECONDS)
-    except _BlockedEarly:
-        await events.close()
-        return _blocked_error(asked)
-    except BaseException:
-        await events.close()
-        raise
-    live.started = True
+    live = Live(
+        services=services,
+        ledger=call.ledger,
+        policy=asked.policy,
+        context=asked.context,
+        voice=_Voice(services, call, asked, dialect),
+        release=asked.release,
+    )
     headers = {"content-type": eventstream.CONTENT_TYPE, **dialect.stream_headers()}
-    return EventStream(first or b"", events, headers, errors.stream_exception, keep_alive=_KEEP_ALIVE)
-
-
-class _BlockedEarly(GroundwardenError):
-    """A block before anything has left, under ``on_block: error``."""
-
-    def __init__(self) -> None:
-        super().__init__("blocked")
+    return await live.reply(headers, lambda _: _blocked_error(asked), errors.stream_exception, _KEEP_ALIVE)
 
 
 def _blocked_error(asked: Asked) -> Response:
@@ -181,7 +179,7 @@ def _told(call: Call, asked: Asked, verdicts: Sequence[Verdict], parts: Sequence
             total=asked.total + guarded,
         )
     return Told(
-        intervened=verdict.blocked,
+        intervened=verdict.blocked or bool(verdict.removed),
         reason=guardrails.reason(verdict),
         guardrail=asked.policy.name,
         assessment=told,
@@ -189,30 +187,36 @@ def _told(call: Call, asked: Asked, verdicts: Sequence[Verdict], parts: Sequence
     )
 
 
-def _counted(services: Services, asked: Asked, said: Sequence[str]) -> Usage:
+async def _counted(services: Services, asked: Asked, said: Sequence[str]) -> Usage:
     """Our own count, by the scorer's vocabulary: the upstream gave none, or was stopped before it could."""
-    prompt = services.assessor.count_tokens(prompt_text(asked.body))
-    return Usage(prompt=prompt, completion=sum(services.assessor.count_tokens(text) for text in said))
+    prompt = await services.assessor.count_tokens(prompt_text(asked.body))
+    return Usage(prompt=prompt, completion=await services.assessor.count_tokens(*said))
 
 
 class _Reading(Reading[JsonObject]):
-    """The upstream's chunks of its first choice, read into pieces. ``usage`` is what it counted, once it has."""
+    """The upstream's chunks of its first choice, read into pieces.
 
-    def __init__(self, asked: Asked) -> None:
+    ``usage`` is what it counted, once it has; ``sequence`` the stop sequence that it ended at, once it says so;
+    ``spent`` is what it counted when it was asked before.
+    """
+
+    def __init__(self, asked: Asked, spent: Usage | None = None) -> None:
         super().__init__(asked.policy)
-        self._asked = asked
-        self.usage: Usage | None = None
+        self._asked, self._spent = asked, spent
+        self.usage = spent
+        self.sequence: str | None = None
 
     async def pieces(self) -> AsyncGenerator[Piece[JsonObject], None]:
-        async with aclosing(self._asked.upstream.stream(self._asked.body)) as chunks:
+        async with aclosing(self.chunks(self._asked.upstream.stream(self._asked.body))) as chunks:
             async for chunk in chunks:
-                self.done = self.done or chunk.done
                 if chunk.data is not None:
-                    yield self._piece(first_choice(chunk.data))
+                    self.sequence = self.sequence or sequence_of(chunk.data, self._asked.stops)
+                    yield self._piece(first_choice(chunk.data, self._asked.stops))
 
     def _piece(self, data: JsonObject) -> Piece[JsonObject]:
         self.add(data)
-        self.usage = usage_of(data) or self.usage
+        if (used := usage_of(data)) is not None:
+            self.usage = used.and_before(self._spent)
         choices = [choice for _, choice in choices_of(data)]
         if not choices:
             return self.piece_of_none(data, data)
@@ -221,75 +225,62 @@ class _Reading(Reading[JsonObject]):
         return self.piece({**data, "choices": [choice]}, data, choice, index=0, splits=splits)
 
 
-class _Live:
-    """One streamed reply. ``started`` is set from outside once something, if only headers, has been sent."""
+class _Voice:
+    """A ``Voice`` of Bedrock's."""
 
     def __init__(self, services: Services, call: Call, asked: Asked, dialect: Dialect) -> None:
         self._services, self._call, self._asked = services, call, asked
         self._reading, self._writer, self._frame = _Reading(asked), dialect.writer(), dialect.frame
         self._stop: Stop = "end"
         self._called = False
-        self._unsaid = False
-        self.started = False
 
-    async def events(self) -> AsyncGenerator[bytes, None]:
-        """The reply's events, judged. Raises what the upstream's stream raises."""
-        ledger, asked = self._call.ledger, self._asked
-        following = Following(
-            self._services.assessor,
-            asked.policy,
-            asked.context,
-            ledger.meter,
-            release=asked.release,
-            expected=1,
-            pieces=self._reading.pieces(),
-            parts_of=self._reading.parts,
-        )
-        async with aclosing(following.steps()) as steps:
-            async for step in steps:
-                ledger.verdicts = following.verdicts or ()
-                if written := self._written(step):
-                    yield written
+    @property
+    def spoke(self) -> bool:
+        """Whether the model has begun to say anything."""
+        return self._reading.spoke
 
-    async def unguarded(self, verdict: Verdict) -> AsyncGenerator[bytes, None]:
-        """The events of a reply that nobody judges, as they come."""
-        self._call.ledger.verdicts = (verdict,)
-        async with aclosing(timed(self._reading.pieces(), self._call.ledger.meter)) as pieces:
-            async for piece in pieces:
-                if piece.text:
-                    self._call.ledger.note_text()
-                if written := self._framed(self._say(piece.item, piece.text)):
-                    yield written
-        said = [part.text for part in self._reading.parts()]
-        self._call.ledger.answer_chars = sum(map(len, said))
-        yield self._end((verdict,), (), said)
+    def hear(self) -> Telling[JsonObject]:
+        """What the model says when it is asked."""
+        return Telling(self._reading.pieces(), self._reading.parts)
 
-    async def blocked_unasked(self, verdict: Verdict) -> AsyncGenerator[bytes, None]:
-        """The events of a block that stands before the model is asked."""
-        self._call.ledger.verdicts = (verdict,)
-        if self._asked.policy.on_block == "error":
-            raise _BlockedEarly
+    def again(self, said: str, sentences: Sequence[str]) -> Telling[JsonObject]:
+        """Ask the model once more; what it has used up so far counts in."""
+        body = asked_again(self._asked.body, said, sentences)
+        self._reading = _Reading(replace(self._asked, body=body), self._reading.usage)
+        return self.hear()
+
+    def edited(self, item: JsonObject, text: str) -> JsonObject:
+        """A chunk that says ``text`` instead of its own."""
+        return edited(item, text)
+
+    def passed(self, piece: Piece[JsonObject]) -> bytes:
+        """All that a chunk says."""
+        return self._framed(self._say(piece.item, piece.text))
+
+    def released(self, step: Released[JsonObject]) -> bytes:
+        """A chunk, or as much of it as may leave."""
+        item = clean(step.piece.item, self._asked.policy, holder="delta")
+        return self._framed(self._say(item, step.piece.text[step.start : step.end], first=step.start == 0))
+
+    def refused(self, step: Refused) -> bytes:
+        """The policy's message, apart from what has left before."""
+        self._stop = "blocked"
+        return self._framed(self._writer.text(step.gap + self._asked.policy.blocked_message))
+
+    def unasked(self) -> None:
+        """No tokens were used."""
         self._reading.usage = Usage()
-        yield self._refuse() + self._end((verdict,), (), ())
 
-    def _written(self, step: Released[JsonObject] | Refused | Finished) -> bytes:
-        if isinstance(step, Released):
-            if step.end > step.start:
-                self._call.ledger.note_text()
-            item = clean(step.piece.item, self._asked.policy, holder="delta")
-            text = step.piece.text[step.start : step.end]
-            return self._framed(self._say(item, text, first=step.start == 0))
-        if isinstance(step, Refused):
-            if not self.started and self._asked.policy.on_block == "error":
-                self._unsaid = True  # it becomes an error, if the reply has not begun when the upstream is closed
-                return b""
-            return self._refuse()
-        said = [part.text for part in step.parts]
-        self._call.ledger.answer_chars = sum(map(len, said))
-        if self._unsaid and not self.started:
-            raise _BlockedEarly
-        refused = self._refuse() if self._unsaid else b""
-        return refused + self._end(step.verdicts, step.parts, said)
+    def trace(self, _end: End) -> None:
+        """Nothing: an error of AWS's has no place for one."""
+
+    async def end(self, end: End) -> bytes:
+        """Why it ended, the count of tokens, the assessment."""
+        stop = "tools" if self._called and self._stop == "end" else self._stop
+        said = [part.text for part in end.parts]
+        usage = self._reading.usage or await _counted(self._services, self._asked, said)
+        told = _told(self._call, self._asked, end.verdicts, end.parts if end.judged else ())
+        return self._framed(self._writer.end(ending_of(stop, usage, self._reading.sequence), told))
 
     def _say(self, data: JsonObject, text: str, *, first: bool = True) -> list[JsonObject]:
         """A chunk with this much of its text; what it holds besides leaves with the ``first`` of it."""
@@ -302,24 +293,16 @@ class _Live:
             others = {**delta, "content": None} if isinstance(delta.get("content"), str) else delta
             for said in (text, *texts_of(others)) if first else (text,):
                 written += self._writer.text(said) if said else []
+            for picture in pictures_of(delta) if first else ():
+                written += self._writer.picture(picture)
             for at, call, function in call_deltas(delta) if first else ():
                 self._called = True
                 arguments = function.get("arguments")
                 identity, name = str(call.get("id") or ""), str(function.get("name") or "")
                 written += self._writer.call(at, identity, name, arguments if isinstance(arguments, str) else "")
             if choice.get("finish_reason"):
-                self._stop = stop_of(choice["finish_reason"])
+                self._stop = stop_of(choice["finish_reason"], self._reading.sequence)
         return written
-
-    def _refuse(self) -> bytes:
-        self._stop = "blocked"
-        return self._framed(self._writer.text(self._asked.policy.blocked_message))
-
-    def _end(self, verdicts: Sequence[Verdict], parts: Sequence[AnswerPart], said: Sequence[str]) -> bytes:
-        """``parts`` are those that were judged, ``said`` the texts of all."""
-        stop = "tools" if self._called and self._stop == "end" else self._stop
-        usage = self._reading.usage or _counted(self._services, self._asked, said)
-        return self._framed(self._writer.end(stop, usage, _told(self._call, self._asked, verdicts, parts)))
 
     def _framed(self, written: list[JsonObject]) -> bytes:
         return b"".join(map(self._frame, written))

@@ -105,9 +105,11 @@ def usage_units(verdict: Verdict, total: int) -> JsonObject:
 
 
 def reason(verdict: Verdict) -> str:
-    """The ``actionReason``: which checks blocked, or that none did."""
+    """The ``actionReason``: which checks blocked or masked, or that none did."""
     if verdict.blocked:
         return "Guardrail blocked: " + ", ".join(each.replace("_", " ") for each in verdict.reasons) + "."
+    if verdict.removed:
+        return "Guardrail masked: " + ", ".join(verdict.reasons) + "."
     return "Could not be scored." if verdict.outcome is Outcome.UNSCORED else "No action."
 
 

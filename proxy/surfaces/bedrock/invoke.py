@@ -15,7 +15,7 @@ from proxy.surfaces.base import parse_object
 from proxy.surfaces.bedrock import flow
 from proxy.surfaces.bedrock.asked import Asked, Guardrail, Processing, Reader, Trace
 from proxy.surfaces.bedrock.eventstream import event
-from proxy.surfaces.bedrock.families import family_of
+from proxy.surfaces.bedrock.families.registry import family_of
 from proxy.surfaces.context import CONFIG_FIELD
 from proxy.upstream.base import to_json
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from proxy.surfaces.base import Call, Services
-    from proxy.surfaces.bedrock.families import Family
+    from proxy.surfaces.bedrock.families.base import Family
     from proxy.surfaces.bedrock.flow import Told, Writer
-    from proxy.surfaces.bedrock.said import Said, Stop, Usage
+    from proxy.surfaces.bedrock.said import Ending, Said
 
 JsonObject = dict[str, Any]
 
@@ -103,8 +103,8 @@ class _Dialect:
 
     def whole(self, said: Said, told: Told) -> tuple[JsonObject, dict[str, str]]:
         headers = {
-            f"{_HEADER}input-token-count": str(said.usage.prompt),
-            f"{_HEADER}output-token-count": str(said.usage.completion),
+            f"{_HEADER}input-token-count": str(said.end.usage.prompt),
+            f"{_HEADER}output-token-count": str(said.end.usage.completion),
             f"{_HEADER}invocation-latency": str(told.milliseconds),
         }
         return {**self.family.whole(said, self.model), **_marks(told)}, headers
@@ -132,14 +132,14 @@ class _Marked:
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self.text, self.thought, self.call = writer.text, writer.thought, writer.call
+        self.text, self.thought, self.picture, self.call = writer.text, writer.thought, writer.picture, writer.call
 
-    def end(self, stop: Stop, usage: Usage, told: Told) -> list[JsonObject]:
+    def end(self, end: Ending, told: Told) -> list[JsonObject]:
         """The end, with the marks."""
-        *written, last = self._writer.end(stop, usage, told)
+        *written, last = self._writer.end(end, told)
         metrics = {
-            "inputTokenCount": usage.prompt,
-            "outputTokenCount": usage.completion,
+            "inputTokenCount": end.usage.prompt,
+            "outputTokenCount": end.usage.completion,
             "invocationLatency": told.milliseconds,
         }
         return [*written, {**last, METRICS: metrics, **_marks(told)}]

@@ -1,12 +1,15 @@
 """What a model said, between two dialects: read from OpenAI's chat completions, to be told in one of Bedrock's.
 
-Only what is named here crosses over: text, reasoning (where the policy passes it), calls of tools, why it ended and
-the counts of tokens. What the upstream sends besides (annotations, log-probabilities, pictures) stays behind.
+Only what is named here crosses over: text, reasoning and pictures (where the policy passes them), calls of tools, why
+it ended and the counts of tokens. What the upstream sends besides (annotations, log-probabilities) stays behind.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
+import re
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,12 +18,13 @@ from proxy.grounding.errors import UpstreamError
 from proxy.surfaces.answers import choices_of, index_of, object_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
 JsonObject = dict[str, Any]
 
-Stop = Literal["end", "length", "tools", "filtered", "malformed", "blocked"]
-"""Why an answer ended. ``malformed``: a tool was called with what is no JSON; ``blocked``: the guardrail stepped in."""
+Stop = Literal["end", "sequence", "length", "tools", "filtered", "malformed", "blocked"]
+"""Why an answer ended. ``sequence``: at one of the caller's stop sequences, where the server tells which;
+``malformed``: a tool was called with what is no JSON; ``blocked``: the guardrail stepped in."""
 
 _STOPS: dict[str, Stop] = {
     "length": "length",
@@ -28,6 +32,9 @@ _STOPS: dict[str, Stop] = {
     "function_call": "tools",
     "content_filter": "filtered",
 }
+_ENDED_AT = ("stop_reason", "matched_stop")
+"""Where vLLM and SGLang say in a choice at which stop sequence it ended; others do not say it."""
+_PICTURE = re.compile(r"data:image/(png|jpe?g|gif|webp);base64,", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,14 @@ class Thought:
     """What the model says to itself."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture. ``format`` is one that Bedrock's shapes know (png, jpeg, gif, webp), ``data`` its bytes in base64."""
+
+    format: str
+    data: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +81,35 @@ class Usage:
         """All of them."""
         return self.prompt + self.completion
 
+    def and_before(self, spent: Usage | None) -> Usage:
+        """These and those of an earlier call."""
+        if spent is None:
+            return self
+        return Usage(
+            prompt=self.prompt + spent.prompt,
+            completion=self.completion + spent.completion,
+            cached=self.cached + spent.cached,
+        )
+
+
+Block = Text | Thought | Picture | ToolCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How an answer ended; ``sequence`` is the stop sequence where that is why."""
+
+    stop: Stop
+    usage: Usage
+    sequence: str | None = None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
     """A whole answer, its blocks in order."""
 
-    blocks: tuple[Text | Thought | ToolCall, ...]
-    stop: Stop
-    usage: Usage
+    blocks: tuple[Block, ...]
+    end: Ending
 
     @property
     def text(self) -> str:
@@ -83,34 +119,59 @@ class Said:
 
 def blocked(message: str, usage: Usage) -> Said:
     """A block: the policy's message and nothing of the model's."""
-    return Said(blocks=(Text(message),), stop="blocked", usage=usage)
+    return Said(blocks=(Text(message),), end=Ending(stop="blocked", usage=usage))
 
 
-def first_choice(body: JsonObject) -> JsonObject:
-    """A reply or chunk with no other choice than the first: Bedrock's APIs have one answer."""
-    kept = [choice for at, choice in choices_of(body) if index_of(choice, at) == 0]
+def first_choice(body: JsonObject, stops: Container[str]) -> JsonObject:
+    """A reply or chunk with no other choice than the first: Bedrock's APIs have one answer.
+
+    Which of the caller's ``stops`` it ended at is not there any more: these words are the caller's, and not to be
+    judged as text of the model's.
+    """
+    kept = [_without_sequence(choice, stops) for at, choice in choices_of(body) if index_of(choice, at) == 0]
     return {**body, "choices": kept}
 
 
-def answer_of(body: JsonObject) -> Said:
-    """A whole answer. Raises ``UpstreamError`` for what is none."""
-    [choice] = [choice for _, choice in choices_of(first_choice(body))][:1] or [{}]
+def _without_sequence(choice: JsonObject, stops: Container[str]) -> JsonObject:
+    told = {name for name in _ENDED_AT if isinstance(choice.get(name), str) and choice[name] in stops}
+    return {name: value for name, value in choice.items() if name not in told} if told else choice
+
+
+def sequence_of(body: JsonObject, stops: Container[str]) -> str | None:
+    """Which of the caller's ``stops`` a reply's or chunk's first choice ended at; None where nobody says it."""
+    for at, choice in choices_of(body):
+        for name in _ENDED_AT if index_of(choice, at) == 0 else ():
+            if isinstance(choice.get(name), str) and choice[name] in stops:
+                return str(choice[name])
+    return None
+
+
+def answer_of(body: JsonObject, sequence: str | None) -> Said:
+    """The first choice of a whole answer, which ended at ``sequence``. Raises ``UpstreamError`` for what is none."""
+    [choice] = [choice for at, choice in choices_of(body) if index_of(choice, at) == 0][:1] or [{}]
     message = object_in(choice, "message")
     calls, malformed = _calls(message)
-    blocks: list[Text | Thought | ToolCall] = [
+    blocks: list[Block] = [
         *(Thought(text) for text in thoughts_of(message)),
         *(Text(text) for text in texts_of(message) if text),
+        *pictures_of(message),
         *calls,
     ]
-    stop: Stop = "malformed" if malformed else stop_of(choice.get("finish_reason"))
+    stop: Stop = "malformed" if malformed else stop_of(choice.get("finish_reason"), sequence)
     if calls and stop == "end":
         stop = "tools"
-    return Said(blocks=tuple(blocks), stop=stop, usage=usage_of(body) or Usage())
+    return Said(blocks=tuple(blocks), end=ending_of(stop, usage_of(body) or Usage(), sequence))
 
 
-def stop_of(reason: Any) -> Stop:
-    """Why a choice ended, by its ``finish_reason``."""
-    return _STOPS.get(reason, "end") if isinstance(reason, str) else "end"
+def ending_of(stop: Stop, usage: Usage, sequence: str | None) -> Ending:
+    """How an answer ended; the ``sequence`` counts only where that is why."""
+    return Ending(stop=stop, usage=usage, sequence=sequence if stop == "sequence" else None)
+
+
+def stop_of(reason: Any, sequence: str | None) -> Stop:
+    """Why a choice ended, by its ``finish_reason`` and the stop sequence if it is known."""
+    stop = _STOPS.get(reason, "end") if isinstance(reason, str) else "end"
+    return "sequence" if stop == "end" and sequence is not None else stop
 
 
 def usage_of(body: JsonObject) -> Usage | None:
@@ -133,11 +194,31 @@ def texts_of(said: JsonObject) -> Iterator[str]:
     content = said.get("content")
     if isinstance(content, str):
         yield content
-    for part in content if isinstance(content, list) else ():
-        if isinstance(part, dict) and part.get("type") in {"text", "output_text"} and isinstance(part.get("text"), str):
+    for part in _objects(content):
+        if part.get("type") in {"text", "output_text"} and isinstance(part.get("text"), str):
             yield part["text"]
     if isinstance(said.get("refusal"), str):
         yield said["refusal"]
+
+
+def pictures_of(said: JsonObject) -> Iterator[Picture]:
+    """The pictures of a message or delta that hold their bytes; an address of one cannot be told here."""
+    for part in (*_objects(said.get("images")), *_objects(said.get("content"))):
+        held = part.get("image_url")
+        url = held.get("url") if isinstance(held, dict) else held
+        if isinstance(url, str) and (kind := _PICTURE.match(url)) and _is_base64(data := url[kind.end() :]):
+            yield Picture(kind[1].lower().replace("jpg", "jpeg"), data)
+
+
+def _is_base64(data: str) -> bool:
+    try:
+        return bool(base64.b64decode(data, validate=True))
+    except (binascii.Error, ValueError):
+        return False
+
+
+def _objects(items: Any) -> Iterator[JsonObject]:
+    return (item for item in items if isinstance(item, dict)) if isinstance(items, list) else iter(())
 
 
 def thoughts_of(said: JsonObject) -> Iterator[str]:
@@ -152,7 +233,8 @@ def call_deltas(said: JsonObject) -> Iterator[tuple[int, JsonObject, JsonObject]
     """The calls of tools in a message or delta: each call's place, the call, its function."""
     calls = said.get("tool_calls") or []
     if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
-        raise _malformed()
+        message = "The model's reply is not a chat completion."
+        raise UpstreamError(message)
     for at, call in enumerate(calls):
         yield index_of(call, at), call, object_in(call, "function")
     if old := object_in(said, "function_call"):
@@ -169,15 +251,11 @@ def _calls(message: JsonObject) -> tuple[list[ToolCall], bool]:
         except (TypeError, ValueError, RecursionError):
             malformed = True
             continue
-        calls.append(ToolCall(call_id(call), str(function.get("name") or ""), arguments))
+        calls.append(ToolCall(_call_id(call), str(function.get("name") or ""), arguments))
     return calls, malformed
 
 
-def call_id(call: JsonObject) -> str:
+def _call_id(call: JsonObject) -> str:
     """The id of a call of a tool; one of our own where the upstream gave none."""
     given = call.get("id")
     return given if isinstance(given, str) and given else f"tooluse_{uuid.uuid4().hex[:22]}"
-
-
-def _malformed() -> UpstreamError:
-    return UpstreamError("The model's reply is not a chat completion.")

@@ -12,13 +12,12 @@ import binascii
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from proxy.grounding.errors import CallerError
+from proxy.surfaces.bedrock.fields import MAX_NAME, must, under
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 JsonObject = dict[str, Any]
-_MAX_NAME = 64
 
 
 def shaped(operation: str, body: JsonObject) -> JsonObject:
@@ -47,39 +46,39 @@ def _checked(shape: Any, value: Any, path: str) -> Any:
 
 def _structure(shape: Any, value: Any, path: str) -> JsonObject:
     if not isinstance(value, dict):
-        raise _must(path, "be an object")
+        raise must(path, "be an object")
     inside = {name: member for name, member in shape.members.items() if "location" not in member.serialization}
     given = {name: held for name, held in value.items() if held is not None}
     for name in given:
         if name not in inside:
-            raise _must(_at(path, name[:_MAX_NAME]), "not be there: the API has no such field")
+            raise must(under(path, name[:MAX_NAME]), "not be there: the API has no such field")
     for name in shape.required_members:
         if name in inside and name not in given:
-            raise _must(_at(path, name), "be given")
+            raise must(under(path, name), "be given")
     if getattr(shape, "is_tagged_union", False) and len(given) != 1:
-        raise _must(path, f"hold exactly one of {', '.join(inside)}")
-    return {name: _checked(inside[name], held, _at(path, name)) for name, held in given.items()}
+        raise must(path, f"hold exactly one of {', '.join(inside)}")
+    return {name: _checked(inside[name], held, under(path, name)) for name, held in given.items()}
 
 
 def _list(shape: Any, value: Any, path: str) -> list[Any]:
     if not isinstance(value, list):
-        raise _must(path, "be a list")
+        raise must(path, "be a list")
     _bounds(shape, len(value), path, "items")
     return [_checked(shape.member, item, f"{path}[{at}]") for at, item in enumerate(value)]
 
 
 def _map(shape: Any, value: Any, path: str) -> JsonObject:
     if not isinstance(value, dict):
-        raise _must(path, "be an object")
+        raise must(path, "be an object")
     _bounds(shape, len(value), path, "entries")
-    return {name: _checked(shape.value, item, _at(path, name[:_MAX_NAME])) for name, item in value.items()}
+    return {name: _checked(shape.value, item, under(path, name[:MAX_NAME])) for name, item in value.items()}
 
 
 def _string(shape: Any, value: Any, path: str) -> str:
     if not isinstance(value, str):
-        raise _must(path, "be a string")
+        raise must(path, "be a string")
     if shape.enum and value not in shape.enum:
-        raise _must(path, f"be one of {', '.join(shape.enum)}")
+        raise must(path, f"be one of {', '.join(shape.enum)}")
     _bounds(shape, len(value), path, "characters")
     return value
 
@@ -87,14 +86,14 @@ def _string(shape: Any, value: Any, path: str) -> str:
 def _number(shape: Any, value: Any, path: str) -> int | float:
     whole = shape.type_name in {"integer", "long"}
     if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-        raise _must(path, "be a whole number" if whole else "be a number")
+        raise must(path, "be a whole number" if whole else "be a number")
     _bounds(shape, value, path, "")
     return value
 
 
 def _boolean(_: Any, value: Any, path: str) -> bool:
     if not isinstance(value, bool):
-        raise _must(path, "be true or false")
+        raise must(path, "be true or false")
     return value
 
 
@@ -102,7 +101,7 @@ def _blob(_: Any, value: Any, path: str) -> str:
     try:
         base64.b64decode(value, validate=True)
     except (binascii.Error, TypeError, ValueError):
-        raise _must(path, "be base64") from None
+        raise must(path, "be base64") from None
     return str(value)
 
 
@@ -123,7 +122,7 @@ _CHECKS: dict[str, Callable[[Any, Any, str], Any]] = {
 def _bounds(shape: Any, size: float, path: str, unit: str) -> None:
     least, most = shape.metadata.get("min"), shape.metadata.get("max")
     if (least is not None and size < least) or (most is not None and size > most):
-        raise _must(path, " ".join(_range(least, most, unit)))
+        raise must(path, " ".join(_range(least, most, unit)))
 
 
 def _range(least: Any, most: Any, unit: str) -> Iterator[str]:
@@ -136,11 +135,3 @@ def _range(least: Any, most: Any, unit: str) -> Iterator[str]:
         yield f"at most {most}"
     if unit:
         yield unit
-
-
-def _must(path: str, what: str) -> CallerError:
-    return CallerError(f"{path or 'The request body'} must {what}.", param=path or None)
-
-
-def _at(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name

@@ -2,7 +2,8 @@
 
 botocore makes the signature anew from what came over the wire, with the secret of the access key that the request
 names; the two are compared in constant time. Every header that AWS's services read (``x-amz…``) must be among the
-signed ones, so must the host and the date; the body counts by its own hash, whatever a header says of it.
+signed ones, so must the host and the date; the body counts by its own hash, whatever a header says of it. The region
+is whatever the caller's SDK has. Presigned addresses and session tokens are refused: tenants' keys have neither.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ _AUTHORIZATION = re.compile(
 )
 _DATE = "%Y%m%dT%H%M%SZ"
 _ALWAYS_SIGNED = frozenset({"host", "x-amz-date"})
+_PRESIGNED = frozenset({"x-amz-algorithm", "x-amz-credential", "x-amz-signature"})  # of an address, in any case
+_SESSION = "x-amz-security-token"
 _ADDED_ON_THE_WAY = frozenset({"x-amzn-trace-id"})  # by load balancers, after the signature
 
 
@@ -55,6 +58,9 @@ class Signatures:
 
         Raises ``Unauthenticated`` for a signature that is wrong whatever the body, before that is read.
         """
+        if _PRESIGNED & {name.lower() for name in request.query_params}:
+            message = "Presigned addresses are not taken here: sign the request's headers."
+            raise Unauthenticated(message)
         if not request.headers.get("authorization", "").startswith(_SCHEME):
             return False
         self._read(request)
@@ -90,6 +96,9 @@ class Signatures:
         sent = {name for name in request.headers if name.startswith("x-amz")} - _ADDED_ON_THE_WAY
         if missing := sorted((_ALWAYS_SIGNED | sent) - signed):
             message = f"The signature must cover the headers {', '.join(missing)[:200]}."
+            raise Unauthenticated(message)
+        if _SESSION in sent:
+            message = "This server's access keys have no session token: send none (unset AWS_SESSION_TOKEN)."
             raise Unauthenticated(message)
         self._require_now(request.headers.get("x-amz-date", ""), parts["date"])
         return parts, signer

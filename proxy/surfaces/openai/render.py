@@ -1,4 +1,6 @@
-"""Replies in OpenAI's chat dialect: a pass as it came, a block built fresh, an error in its own shape.
+"""Replies of completions, in either form: a pass as it came, a block built fresh, an error in its own shape.
+
+All bodies here are in chat's form; what leaves is turned into the caller's.
 
 A blocked choice holds nothing of the model's: its text, log-probabilities, reasoning and calls are not edited down but
 never copied. Around the choices of a reply with a block only the upstream's id, time, model name and token counts are
@@ -20,66 +22,61 @@ from proxy.surfaces.base import retry_headers
 from proxy.upstream.base import to_json
 
 if TYPE_CHECKING:
+    from proxy.guard.stream import Refused
     from proxy.policy.model import Policy
+    from proxy.surfaces.openai.forms import Form
     from proxy.upstream.base import Answer, Chunk
 
 JsonObject = dict[str, Any]
 DONE = b"data: [DONE]\n\n"
 _MAX_TIME = 2**53  # what every JSON reader holds
 _BLANK_LINE = re.compile(rb"(\r\n|\n|\r(?!\n))(\r\n|\n|\r)\Z")
-CHAT, CHUNK = "chat.completion", "chat.completion.chunk"
-
 
 Clean: TypeAlias = Callable[[JsonObject], JsonObject]
 """Takes what the policy strips out of a reply or chunk; returns the same object when there is nothing to strip."""
 
 
-def whole(answer: Answer, blocked: frozenset[int], message: str, clean: Clean, trace: JsonObject | None) -> bytes:
+def whole(
+    form: Form, answer: Answer, blocked: frozenset[int], message: str, clean: Clean, trace: JsonObject | None
+) -> bytes:
     """A whole reply: the upstream's own bytes unless something must be replaced, stripped or added."""
     body = clean(answer.body)
     if blocked:
         fresh = [(index, _blocked_choice(index, message)) for index in blocked]
         choices = sorted([*_kept(body, blocked), *fresh], key=itemgetter(0))
-        body = {**envelope(body, CHAT), "choices": [choice for _, choice in choices]}
+        body = {**envelope(form, body, form.whole), "choices": [choice for _, choice in choices]}
         if "usage" in answer.body:
             body["usage"] = numbers(answer.body["usage"])
     if trace is not None:
         body = {**body, "guardrail": trace}
-    return answer.raw if body is answer.body else to_json(body)
+    return answer.raw if body is answer.body else to_json(form.outward(body, "message"))
 
 
-def blocked_whole(model: str, choices: int, policy: Policy, trace: JsonObject | None) -> bytes:
+def blocked_whole(form: Form, model: str, choices: int, policy: Policy, trace: JsonObject | None) -> bytes:
     """A block without the model having been asked."""
-    body = envelope({"model": model}, CHAT)
+    body = envelope(form, {"model": model}, form.whole)
     body["choices"] = [_blocked_choice(index, policy.blocked_message) for index in range(choices)]
-    body["usage"] = _no_usage()
-    return to_json(body if trace is None else {**body, "guardrail": trace})
+    body["usage"] = no_usage()
+    return to_json(form.outward(body if trace is None else {**body, "guardrail": trace}, "message"))
 
 
-def blocked_stream(model: str, choices: int, policy: Policy, trace: JsonObject | None, *, usage: bool) -> bytes:
-    """A streamed block without the model having been asked."""
-    shape = envelope({"model": model}, CHUNK)
-    body = b"".join(blocked_events(shape, index, policy.blocked_message) for index in range(choices))
-    if usage:
-        body += event({**shape, "choices": [], "usage": _no_usage()})
-    if trace is not None:
-        body += event({**shape, "choices": [], "guardrail": trace})
-    return body + DONE
-
-
-def envelope(original: JsonObject, kind: str) -> JsonObject:
+def envelope(form: Form, original: JsonObject, kind: str) -> JsonObject:
     """The outer object of a reply: the upstream's id, time and model where they are well formed, else our own."""
-    created = original.get("created")
     return {
-        "id": _name(original.get("id")) or f"chatcmpl-{uuid.uuid4().hex}",
+        "id": name_of(original.get("id")) or f"{form.prefix}-{uuid.uuid4().hex}",
         "object": kind,
-        "created": created if type(created) is int and 0 <= created < _MAX_TIME else int(time.time()),
-        "model": _name(original.get("model")),
+        "created": time_of(original.get("created")),
+        "model": name_of(original.get("model")),
         "choices": [],
     }
 
 
-def _name(value: Any) -> str:
+def time_of(value: Any) -> int:
+    """The value if it can be a time in seconds, else now."""
+    return value if type(value) is int and 0 <= value < _MAX_TIME else int(time.time())
+
+
+def name_of(value: Any) -> str:
     """The value if it can be a name and no sentence, else nothing."""
     return value if isinstance(value, str) and re.fullmatch(r"[!-~]{1,200}", value) else ""
 
@@ -124,23 +121,24 @@ def _blocked_choice(index: int, message: str) -> JsonObject:
     }
 
 
-def blocked_events(shape: JsonObject, index: int, message: str, *, begun: bool = False) -> bytes:
-    """What ends a blocked choice: the policy's message and why it ends; ``begun``: something of it has left before."""
+def blocked_events(form: Form, shape: JsonObject, step: Refused, message: str) -> bytes:
+    """What ends a blocked choice: the policy's message, apart from what has left before, and why it ends."""
 
     def choice(delta: JsonObject, finish: str | None) -> bytes:
-        one = {"index": index, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return event({**shape, "choices": [one]})
+        one = {"index": step.index, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return event(form.outward({**shape, "choices": [one]}, "delta"))
 
-    said = {"content": message} if begun else {"role": "assistant", "content": message}
-    return choice(said, None) + choice({}, "content_filter")
+    content = {"content": step.gap + message}
+    return choice(content if step.begun else {"role": "assistant", **content}, None) + choice({}, "content_filter")
 
 
-def released(chunk: Chunk, clean: Clean) -> bytes:
+def released(form: Form, chunk: Chunk, clean: Clean) -> bytes:
     """A chunk's own bytes, if they are its data and nothing else: comments, ids and event names are not judged."""
     if chunk.data is None:
         return b""
     cleaned = clean(chunk.data)
-    return ended(chunk.raw) if cleaned is chunk.data and chunk.raw and only_data(chunk.raw) else event(cleaned)
+    as_it_came = cleaned is chunk.data and chunk.raw and only_data(chunk.raw)
+    return ended(chunk.raw) if as_it_came else event(form.outward(cleaned, "delta"))
 
 
 def only_data(raw: bytes) -> bool:
@@ -175,5 +173,6 @@ def numbers(value: Any) -> Any:
     return value if isinstance(value, int | float) else None
 
 
-def _no_usage() -> JsonObject:
+def no_usage() -> JsonObject:
+    """The count of tokens where no model was asked."""
     return {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}

@@ -67,9 +67,9 @@ class Place:
         self.url, self.upstream = serving.url, upstream
         self.clients: list[Any] = []
 
-    def client(self, key: str = KEY, secret: str = SECRET, service: str = "bedrock-runtime") -> Any:
+    def client(self, key: str = KEY, secret: str = SECRET, service: str = "bedrock-runtime", **more: str) -> Any:
         """boto3 with credentials."""
-        self.clients.append(client_of(self.url, service, aws_access_key_id=key, aws_secret_access_key=secret))
+        self.clients.append(client_of(self.url, service, aws_access_key_id=key, aws_secret_access_key=secret, **more))
         return self.clients[-1]
 
 

@@ -221,7 +221,9 @@ def test_others_guardrails_are_denied(clients: Callable[[str], Any], apply: Call
     """Another tenant's policy, and one that does not exist, raise AccessDeniedException in the same words."""
     with pytest.raises(clients("default").exceptions.AccessDeniedException) as caught:
         apply([*CONTEXT, text(GOOD)], guardrailIdentifier=name)
-    assert caught.value.response["Error"]["Message"] == "You don't have access to this guardrail."
+    assert caught.value.response["Error"]["Message"] == (
+        "You don't have access to this guardrail. Here a guardrail's identifier is the name of a policy."
+    )
     assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == 403
 
 

@@ -327,6 +327,25 @@ def test_tools_go_both_ways(world: World, converse: Callable[..., Any]):
 
 
 @pytest.mark.parametrize(
+    ("additional", "sent"),
+    [
+        ({"inferenceConfig": {"topK": 20}}, {"top_k": 20}),
+        ({"inferenceConfig": {"reasoningConfig": {"type": "enabled"}}}, {}),
+        ({"reasoningConfig": {"type": "enabled", "maxReasoningEffort": "low"}}, {"reasoning_effort": "low"}),
+        ({"reasoningConfig": {"type": "disabled"}, "top_k": 5}, {"top_k": 5}),
+        (
+            {"thinking": {"type": "enabled", "budget_tokens": 1024}},
+            {"thinking": {"type": "enabled", "budget_tokens": 1024}},
+        ),
+    ],
+)
+def test_a_models_own_parameters_go_on(world: World, converse: Callable[..., Any], additional: Any, sent: Any):
+    """Nova's own among additionalModelRequestFields are read as AWS documents them, others go on as they are."""
+    converse(additionalModelRequestFields=additional)
+    assert {name: held for name, held in world.asked.json.items() if name not in {"model", "messages"}} == sent
+
+
+@pytest.mark.parametrize(
     ("given", "sent"),
     [
         ({"auto": {}}, "auto"),
@@ -358,6 +377,58 @@ def test_results_of_tools_may_be_sources(world: World, converse: Callable[..., A
 def test_why_an_answer_ended_is_told(converse: Callable[..., Any], finish: str, stop: str):
     """Each finish_reason has its stopReason."""
     assert converse(answer(choice(finish_reason=finish)))["stopReason"] == stop
+
+
+@pytest.mark.parametrize("name", ["stop_reason", "matched_stop"])
+@pytest.mark.parametrize(
+    ("ended", "stop"),
+    [
+        ("END OF IT", "stop_sequence"),
+        ("###", "stop_sequence"),
+        ("other", "end_turn"),
+        (128001, "end_turn"),
+        (None, "end_turn"),
+    ],
+)
+def test_a_stop_sequence_is_told_where_the_server_tells_it(
+    converse: Callable[..., Any], name: str, ended: Any, stop: str
+):
+    """A sequence of the caller's, as vLLM and SGLang name it, is stop_sequence, and not judged as the model's text."""
+    config = {"stopSequences": ["###", "END OF IT"]}
+    reply = converse(answer(choice(**{name: ended})), inferenceConfig=config)
+    assert (reply["stopReason"], said(reply)) == (stop, [{"text": GOOD}])
+    assert converse(answer(choice(**{name: ended}, finish_reason="length")), inferenceConfig=config)["stopReason"] == (
+        "max_tokens"
+    )
+
+
+def test_a_stop_sequence_that_nobody_asked_for_is_text(converse: Callable[..., Any]):
+    """What a server puts there otherwise is judged as any unknown text is."""
+    assert converse(answer(choice(stop_reason="END OF IT")))["stopReason"] == "guardrail_intervened"
+
+
+PICTURES = [
+    {"type": "image_url", "image_url": {"url": f"data:image/{kind};base64,{base64.b64encode(PNG).decode()}"}}
+    for kind in ("png", "jpg")
+]
+UNTOLD = [
+    {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}},
+    {"type": "image_url", "image_url": {"url": "data:image/png;base64,?"}},
+    {"type": "image_url", "image_url": {"url": "data:image/tiff;base64,AA=="}},
+]
+SHOWN = [{"image": {"format": kind, "source": {"bytes": PNG}}} for kind in ("png", "jpeg")]
+
+
+@pytest.mark.parametrize(
+    ("policy", "context", "shown"), [("images-pass", True, True), ("default", False, True), ("default", True, False)]
+)
+def test_pictures_in_an_answer_are_told_or_block(converse: Callable[..., Any], policy: str, context: bool, shown: bool):
+    """Under on_uninspected.images: pass, and where nothing is checked, pictures with their bytes are image blocks."""
+    messages = [ASK] if context else [user(QUERY)]
+    reply = converse(answer(choice(message={"images": [*PICTURES, *UNTOLD]})), policy, messages=messages)
+    assert said(reply) == ([{"text": GOOD}, *SHOWN] if shown else [{"text": BLOCKED}])
+    content = [{"type": "text", "text": GOOD}, *PICTURES]
+    assert said(converse(answer(choice(content)), policy, messages=messages)) == said(reply)
 
 
 @pytest.mark.parametrize(("policy", "shown"), [("default", False), ("reasoning-passes", True)])
@@ -487,6 +558,14 @@ S3 = {"s3Location": {"uri": "s3://bucket/key"}}
         ({**_content({"text": SECRET}), "additionalModelRequestFields": [1]}, "additionalModelRequestFields"),
         ({**_content({"text": SECRET}), "additionalModelRequestFields": {"n": 2}}, "additionalModelRequestFields.n"),
         ({**_content({"text": SECRET}), "additionalModelRequestFields": {"api_base": "x"}}, "api_base"),
+        (
+            {**_content({"text": SECRET}), "additionalModelRequestFields": {"inferenceConfig": {"topP": 1}}},
+            "additionalModelRequestFields.inferenceConfig.topP",
+        ),
+        (
+            {**_content({"text": SECRET}), "additionalModelRequestFields": {"reasoningConfig": {"type": SECRET}}},
+            "additionalModelRequestFields.reasoningConfig.type must be one of",
+        ),
         (
             {
                 **_content({"text": SECRET}),

@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError, EventStreamError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from recording import SSE, Reply
-from surfaces.bedrock.test_converse import ASK, BLOCKED, MODEL, TOOLS, guardrail, user
+from surfaces.bedrock.test_converse import ASK, BLOCKED, MODEL, PICTURES, PNG, TOOLS, guardrail, user
 from surfaces.support import ASIDE, BAD, GOOD, QUERY, SECRET, World, answer, chunk, delta, event, says, spells, streams
 
 from proxy.surfaces import base
@@ -90,7 +90,7 @@ def test_a_bad_answer_is_replaced(stream: Callable[..., Any], bedrock: Callable[
 def test_a_bad_sentence_ends_a_stream_that_has_begun(stream: Callable[..., Any]):
     """What was supported has left; then the message, in the same block; nothing of the bad sentence; the usage."""
     events = stream(f"{GOOD} {BAD} {GOOD}")
-    assert told(events) == f"{GOOD}{BLOCKED}"
+    assert told(events) == f"{GOOD}\n\n{BLOCKED}"
     assert stop(events) == "guardrail_intervened"
     assert "UNSUPPORTED" not in repr(events)
     assert {one["contentBlockDelta"]["contentBlockIndex"] for one in events if "contentBlockDelta" in one} == {0}
@@ -213,6 +213,27 @@ def test_reasoning_is_a_block_of_its_own(stream: Callable[..., Any], policy: str
     assert {one["contentBlockIndex"] for one in deltas if "text" in one["delta"]} == {1 if shown else 0}
 
 
+def test_a_stop_sequence_ends_a_stream(stream: Callable[..., Any]):
+    """Where the server names it, the stream stops with stop_sequence; text of the sequence itself blocks nothing."""
+    last = chunk({**delta(finish="stop"), "stop_reason": "END OF IT"})
+    events = stream([*spells(GOOD)[:-1], last, USAGE], inferenceConfig={"stopSequences": ["END OF IT"]})
+    assert (told(events), stop(events)) == (GOOD, "stop_sequence")
+
+
+@pytest.mark.parametrize(("policy", "shown"), [("images-pass", True), ("off", True), ("default", False)])
+def test_pictures_stream_as_blocks(stream: Callable[..., Any], policy: str, shown: bool):
+    """Where the policy passes them, each picture is a block of its own, with format and bytes; else they block."""
+    pictures = [chunk(delta(images=[one])) for one in PICTURES]
+    events = stream([*spells(GOOD)[:-1], *pictures, chunk(delta(finish="stop")), USAGE], policy)
+    starts = [one["contentBlockStart"] for one in events if "contentBlockStart" in one]
+    deltas = [one["contentBlockDelta"] for one in events if "contentBlockDelta" in one]
+    told_of = {one["contentBlockIndex"]: one["delta"]["image"] for one in deltas if "image" in one["delta"]}
+    assert stop(events) == ("end_turn" if shown else "guardrail_intervened")
+    assert [one["start"]["image"]["format"] for one in starts] == (["png", "jpeg"] if shown else [])
+    assert told_of == ({at: {"source": {"bytes": PNG}} for at in (1, 2)} if shown else {})
+    assert told(events) == (GOOD if shown else BLOCKED)
+
+
 def test_a_refusal_is_text(stream: Callable[..., Any]):
     """What the provider marks as a refusal is told as text once it is judged."""
     refusal = [chunk(delta(refusal=piece)) for piece in ("I cannot ", "say.")]
@@ -249,7 +270,7 @@ def test_a_stream_that_breaks_off_ends_in_an_exception_event(world: World, strea
 def test_a_held_stream_stays_alive(world: World, stream: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
     """While text is held, events of no known name go out: botocore passes over them, and the line is not dead."""
     monkeypatch.setattr(base, "KEEP_ALIVE_SECONDS", 0.1)
-    monkeypatch.setattr("proxy.surfaces.bedrock.flow.START_SECONDS", 0.1)
+    monkeypatch.setattr("proxy.surfaces.live.START_SECONDS", 0.1)
     slow = [event(one) for one in spells(GOOD)]
     reply = Reply(headers=SSE, body=[*slow[:3], 0.6, *slow[3:], event(USAGE), event("[DONE]")])
     assert told(stream(reply)) == GOOD
@@ -267,7 +288,7 @@ def test_a_block_after_the_headers_left_is_told_in_the_stream(
     world: World, stream: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ):
     """Under on_block: error a block that comes after the headers is an ordinary one."""
-    monkeypatch.setattr("proxy.surfaces.bedrock.flow.START_SECONDS", 0.1)
+    monkeypatch.setattr("proxy.surfaces.live.START_SECONDS", 0.1)
     slow = [event(one) for one in spells(BAD)]
     events = stream(Reply(headers=SSE, body=[*slow[:3], 0.5, *slow[3:], event("[DONE]")]), "error")
     assert (told(events), stop(events)) == (BLOCKED, "guardrail_intervened")
@@ -291,6 +312,29 @@ def test_nothing_unjudged_is_ever_on_the_wire(world: World):
         raw = world.post({"messages": [ASK]}, path=f"/model/{quote(MODEL, safe='')}/converse-stream")
         assert b"capital" not in raw.content
         assert raw.content.count(b"guardrail_intervened") == 1
+
+
+@pytest.mark.parametrize("path", ["converse-stream", "invoke-with-response-stream"])
+@pytest.mark.parametrize("text", [GOOD, BAD])
+def test_a_stream_may_be_cut_at_every_byte(world: World, path: str, text: str):
+    """However the line cuts a whole stream, botocore's decoder finds the same events in it."""
+
+    def decoded(*pieces: bytes) -> list[Any]:
+        buffer = EventStreamBuffer()
+        found = []
+        for piece in pieces:
+            buffer.add_data(piece)
+            found += [(message.headers, message.payload) for message in buffer]
+        return found
+
+    world.upstream.replies.append(streams(*spells(text), USAGE))
+    body = {"messages": [ASK]} if path == "converse-stream" else {"text": text}
+    raw = world.post(body, path=f"/model/{quote(MODEL, safe='')}/{path}").content
+    events = decoded(raw)
+    assert len(events) > 4
+    for at in range(len(raw)):
+        assert decoded(raw[:at], raw[at:]) == events
+    assert decoded(*(raw[at : at + 1] for at in range(len(raw)))) == events
 
 
 SENTENCES = st.lists(st.sampled_from([GOOD, BAD, ASIDE, "Hello!", "I don't know."]), min_size=1, max_size=4)

@@ -1,4 +1,4 @@
-"""Two programs that speak to Bedrock, pointed here as their users point them: LangChain, and LiteLLM's guardrail."""
+"""Programs that speak to Bedrock, pointed here as users point them: LangChain, Anthropic's SDK, LiteLLM's guardrail."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from surfaces.bedrock.conftest import KEY, SECRET
 from surfaces.bedrock.test_converse import BLOCKED, CONTEXT, MODEL
-from surfaces.support import ASIDE, BAD, GOOD, QUERY, SOURCE, answer, choice, chunk, delta, says, spells, streams
+from surfaces.support import ASIDE, BAD, GOOD, QUERY, SOURCE, answer, choice, chunk, delta, says, spells, streams, tag
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -67,7 +67,7 @@ def test_langchain_gets_an_answer_or_a_block(place: Place, chat: Any, said: str,
     [
         (GOOD, GOOD, "end_turn"),
         (BAD, BLOCKED, "guardrail_intervened"),
-        (f"{GOOD} {BAD}", f"{GOOD}{BLOCKED}", "guardrail_intervened"),
+        (f"{GOOD} {BAD}", f"{GOOD}\n\n{BLOCKED}", "guardrail_intervened"),
     ],
 )
 def test_langchain_reads_a_stream_to_its_end(place: Place, chat: Any, said: str, told: str, stop: str):
@@ -129,6 +129,91 @@ def test_langchains_structured_output_works(place: Place, chat: Any):
     assert chat.with_structured_output(City).invoke(_asked()) == City(name="Tokyo")
     sent = place.upstream.requests[0].json
     assert sent["tool_choice"] in ("required", {"type": "function", "function": {"name": "City"}})
+
+
+# --- Anthropic's own SDK: AnthropicBedrock ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def claude(place: Place) -> Iterator[Any]:
+    """AnthropicBedrock with an AWS access key, and nothing of ours but the address."""
+    from anthropic import AnthropicBedrock
+
+    keys = {"aws_access_key": KEY, "aws_secret_key": SECRET, "aws_region": "us-east-1"}
+    with AnthropicBedrock(base_url=place.url, max_retries=0, **keys) as made:
+        yield made
+
+
+PROMPT = f"{tag('groundingSource', SOURCE)} {tag('query', QUERY)}"
+MESSAGE = {
+    "model": MODEL,
+    "max_tokens": 50,
+    "messages": [{"role": "user", "content": PROMPT}],
+    "stop_sequences": ["END"],
+    "extra_headers": {"X-Amzn-Bedrock-GuardrailIdentifier": "default", "X-Amzn-Bedrock-GuardrailVersion": "DRAFT"},
+    "extra_body": {"amazon-bedrock-guardrailConfig": {"tagSuffix": "sfx"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "stop"), [(GOOD, GOOD, "stop_sequence"), (BAD, BLOCKED, "guardrail_intervened")]
+)
+def test_anthropics_sdk_gets_an_answer_or_a_block(place: Place, claude: Any, said: str, told: str, stop: str):
+    """Its types hold the text, why it ended and the usage, whole and in a stream that it puts together."""
+    place.upstream.replies.append(says(answer(choice(said, stop_reason="END"))))
+    reply = claude.messages.create(**MESSAGE)
+    usage = chunk(usage={"prompt_tokens": 11, "completion_tokens": 7})
+    last = chunk({**delta(finish="stop"), "stop_reason": "END"})
+    place.upstream.replies.append(streams(*spells(said)[:-1], last, usage))
+    with claude.messages.stream(**MESSAGE) as events:
+        streamed = events.get_final_message()
+    for one in (reply, streamed):
+        assert ([block.text for block in one.content], one.stop_reason) == ([told], stop)
+        assert one.stop_sequence == ("END" if stop == "stop_sequence" else None)
+    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (11, 7)
+    assert reply.model_extra["amazon-bedrock-guardrailAction"] == ("NONE" if said == GOOD else "INTERVENED")
+
+
+def test_anthropics_sdk_calls_tools(place: Place, claude: Any):
+    """A tool is called, whole and in a stream, and its result goes back to the model."""
+    tools = [{"name": "look", "description": "Looks.", "input_schema": {"type": "object"}}]
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"city": "Tokyo"}'}}
+    place.upstream.replies.append(
+        says(answer(choice(None, message={"tool_calls": [call]}, finish_reason="tool_calls")))
+    )
+    reply = claude.messages.create(**MESSAGE, tools=tools)
+    deltas = [chunk(delta(tool_calls=[{"index": 0, **call}])), chunk(delta(finish="tool_calls"))]
+    place.upstream.replies.append(streams(*deltas))
+    with claude.messages.stream(**MESSAGE, tools=tools) as events:
+        streamed = events.get_final_message()
+    for one in (reply, streamed):
+        [used] = one.content
+        assert (used.type, used.name, used.input, one.stop_reason) == (
+            "tool_use",
+            "look",
+            {"city": "Tokyo"},
+            "tool_use",
+        )
+    place.upstream.replies.append(says(answer(GOOD)))
+    result = {"type": "tool_result", "tool_use_id": used.id, "content": "Sunny."}
+    told = [{"role": "assistant", "content": streamed.content}, {"role": "user", "content": [result]}]
+    claude.messages.create(**{**MESSAGE, "messages": [*MESSAGE["messages"], *told]}, tools=tools)
+    assert [one["role"] for one in place.upstream.requests[-1].json["messages"]] == ["user", "assistant", "tool"]
+
+
+def test_anthropics_sdk_raises_its_own_errors(place: Place, claude: Any):
+    """A wrong field, a guardrail of another's and a busy model are errors of the SDK's own kinds."""
+    import anthropic
+
+    with pytest.raises(anthropic.BadRequestError, match="container"):
+        claude.messages.create(**MESSAGE, container="c")
+    with pytest.raises(anthropic.PermissionDeniedError, match="guardrail"):
+        claude.messages.create(
+            **{**MESSAGE, "extra_headers": {**MESSAGE["extra_headers"], "X-Amzn-Bedrock-GuardrailIdentifier": "no"}}
+        )
+    place.upstream.replies.append(says({"error": {"message": "slow"}}, 429))
+    with pytest.raises(anthropic.RateLimitError):
+        claude.messages.create(**MESSAGE)
 
 
 # --- LiteLLM: the proxy's Bedrock guardrail -----------------------------------------------------------------------

@@ -221,7 +221,7 @@ def test_a_stream_is_the_familys_own(
     model, body = BODIES[family]
     chunks = stream(model, {**body, **CONFIG}, text)
     spelt = "".join(piece(family, one) for one in chunks)
-    assert spelt == (f"{GOOD}{BLOCKED}" if told is None else told)
+    assert spelt == (f"{GOOD}\n\n{BLOCKED}" if told is None else told)
     assert "UNSUPPORTED" not in repr(chunks)
     assert [one[ACTION] for one in chunks if ACTION in one] == [action]
     assert ACTION in chunks[-1]
@@ -322,6 +322,64 @@ def test_claudes_blocks_and_tools_go_on(world: World, invoke: Callable[..., Any]
     assert SECRET not in world.asked.body.decode()
 
 
+def test_claude_may_be_asked_for_json_and_effort(world: World, invoke: Callable[..., Any]):
+    """output_config goes on as response_format and reasoning_effort; what only caches is left out."""
+    wanted = {"effort": "low", "format": {"type": "json_schema", "schema": {"type": "object"}}}
+    invoke(CLAUDE, {**CLAUDES, **CONFIG, "output_config": wanted, "cache_control": {"type": "ephemeral"}})
+    sent = world.asked.json
+    assert sent["reasoning_effort"] == "low"
+    assert sent["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "schema": {"type": "object"}, "strict": True},
+    }
+    assert not {"output_config", "cache_control"} & set(sent)
+
+
+def test_claudes_cached_tokens_are_told_apart(invoke: Callable[..., Any]):
+    """As Anthropic counts, input_tokens are those that were not read from a cache."""
+    usage = {"prompt_tokens": 10, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}
+    told = invoke(CLAUDE, {**CLAUDES, **CONFIG}, answer(GOOD, usage=usage))["usage"]
+    assert told == {"input_tokens": 6, "output_tokens": 2, "cache_read_input_tokens": 4}
+
+
+STOPPED = {
+    "claude": ("stop_reason", "stop_sequence"),
+    "nova": ("stopReason", "stop_sequence"),
+    "titan": ("completionReason", "STOP_CRITERIA_MET"),
+    "mistral": ("stop_reason", "stop"),
+}
+
+
+@pytest.mark.parametrize("family", STOPPED)
+def test_a_stop_sequence_is_told_as_the_family_tells_it(
+    invoke: Callable[..., Any], stream: Callable[..., Any], family: str
+):
+    """Where the server names it: Claude's stop_sequence holds it too, in a stream as well."""
+    model, body = BODIES[family]
+    name, word = STOPPED[family]
+    whole = invoke(model, {**body, **CONFIG}, answer(choice(stop_reason="END")))
+    last = chunk({**delta(finish="stop"), "stop_reason": "END"})
+    chunks = stream(model, {**body, **CONFIG}, streams(*spells(GOOD)[:-1], last))
+    for told in (whole, chunks):
+        assert f'"{name}": "{word}"' in json.dumps(told)
+    if family == "claude":
+        assert whole["stop_sequence"] == "END"
+        assert chunks[-2]["delta"] == {"stop_reason": "stop_sequence", "stop_sequence": "END"}
+
+
+@pytest.mark.parametrize("family", BODIES)
+def test_pictures_are_told_by_nova_alone(invoke: Callable[..., Any], stream: Callable[..., Any], family: str):
+    """Where the policy passes a picture, Nova's answer has it; the other families have no place for one."""
+    model, body = BODIES[family]
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+    whole = invoke(model, {**body, **CONFIG}, answer(choice(message={"images": [picture]})), "images-pass")
+    said = streams(*spells(GOOD)[:-1], chunk(delta(images=[picture])), chunk(delta(finish="stop")))
+    chunks = stream(model, {**body, **CONFIG}, said, "images-pass")
+    for told in (whole, chunks):
+        assert ("AA==" in json.dumps(told)) is (family == "nova")
+    assert "".join(piece(family, one) for one in chunks) == GOOD
+
+
 def test_claudes_calls_and_thoughts_stream_as_blocks(stream: Callable[..., Any]):
     """Reasoning that the policy passes, text and two calls that overlap are four blocks, one after the other."""
 
@@ -361,13 +419,25 @@ def test_claudes_calls_and_thoughts_stream_as_blocks(stream: Callable[..., Any])
 
 def test_nova_has_system_and_tools(world: World, invoke: Callable[..., Any]):
     """Nova's system and toolConfig are Converse's; its older names for the parameters count too."""
+    reasoning = {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": "high"}}
     tools = {"tools": [{"toolSpec": {"name": "look", "inputSchema": {"json": {"type": "object"}}}}]}
-    older = {"max_new_tokens": 5, "top_p": 0.5, "top_k": 3}
+    older = {"max_new_tokens": 5, "top_p": 0.5, "top_k": 3, **reasoning}
     invoke(NOVA, {**NOVAS, **CONFIG, "system": [{"text": "Be brief."}], "toolConfig": tools, "inferenceConfig": older})
     sent = world.asked.json
-    assert (sent["max_tokens"], sent["top_p"], sent["top_k"]) == (5, 0.5, 3)
+    assert (sent["max_tokens"], sent["top_p"], sent["top_k"], sent["reasoning_effort"]) == (5, 0.5, 3, "high")
     assert sent["messages"][0] == {"role": "system", "content": "Be brief."}
     assert sent["tools"][0]["function"]["name"] == "look"
+
+
+def test_mistrals_chat_may_show_pictures(world: World, invoke: Callable[..., Any]):
+    """Content in parts, as for Pixtral: texts, with their tags, and pictures."""
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+    content = [{"type": "text", "text": PROMPT}, picture]
+    reply = invoke(
+        "mistral.mistral-7b-instruct-v0:2", {**CONFIG, "messages": [{"role": "user", "content": content}]}, BAD
+    )
+    assert reply[ACTION] == "INTERVENED"
+    assert world.asked.json["messages"] == [{"role": "user", "content": [{"type": "text", "text": PLAIN}, picture]}]
 
 
 def test_mistrals_chat_has_tools(world: World, invoke: Callable[..., Any], stream: Callable[..., Any]):
@@ -407,6 +477,7 @@ def test_mistrals_chat_has_tools(world: World, invoke: Callable[..., Any], strea
 @pytest.mark.parametrize(
     ("model", "prompt"),
     [
+        (LLAMA, "<s>[INST] {} [/INST] {} </s><s>[INST] {} [/INST]"),
         (LLAMA, "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\n{}<|eot_id|>{}<|eot_id|>{}"),
         (MISTRAL, "<s>[INST] {} [/INST] {}</s>[INST] {} [/INST]"),
     ],
@@ -416,7 +487,7 @@ def test_a_prompt_in_a_template_goes_on_in_its_turns(world: World, invoke: Calla
     user, assistant = (f"<|start_header_id|>{role}<|end_header_id|>\n\n" for role in ("user", "assistant"))
     said, last = "Yes.", f"{tag('query', QUERY)} Go on."
     turns = (PROMPT, said, last)
-    if model == LLAMA:
+    if "<|begin_of_text|>" in prompt:
         turns = (PROMPT, f"{assistant}{said}", f"{user}{last}<|eot_id|>{assistant}")
     invoke(model, {"prompt": prompt.format(*turns), **CONFIG})
     assert world.asked.json["messages"] == [
@@ -553,6 +624,25 @@ CLAUDE_ASK = {"role": "user", "content": SECRET}
         (MISTRAL, {**ASK, "stop": [1]}, "stop must be a list of strings"),
         (MISTRAL, {"messages": [{"role": "robot", "content": SECRET}]}, "messages[0].role"),
         (MISTRAL, {"messages": [{"role": "user", "content": [SECRET]}]}, "messages[0].content"),
+        (MISTRAL, {"messages": [{"role": "user", "content": []}]}, "messages[0].content"),
+        (MISTRAL, {"messages": [{"role": "user", "content": 5}]}, "messages[0].content"),
+        (MISTRAL, {"messages": [{"role": "user", "content": [{"type": "poem"}]}]}, "messages[0].content[0].type"),
+        (
+            MISTRAL,
+            {
+                "messages": [
+                    {"role": "user", "content": [{"type": "image_url", "image_url": {"url": f"http://{SECRET}"}}]}
+                ]
+            },
+            "messages[0].content[0].image_url.url",
+        ),
+        (MISTRAL, {"messages": [CLAUDE_ASK], "stop": ["x"]}, "stop"),
+        (
+            CLAUDE,
+            {"messages": [CLAUDE_ASK], "output_config": {"format": {"type": "text"}}},
+            "output_config.format.type",
+        ),
+        (CLAUDE, {"messages": [CLAUDE_ASK], "output_config": {"odd": 1}}, "output_config.odd"),
         (MISTRAL, {"messages": [{"role": "user", "content": SECRET, "odd": 1}]}, "messages[0].odd"),
         (TITAN, {"inputText": SECRET, "textGenerationConfig": []}, "textGenerationConfig"),
         (TITAN, {"inputText": SECRET, "textGenerationConfig": {"odd": 1}}, "textGenerationConfig.odd"),

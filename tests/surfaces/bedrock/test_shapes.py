@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.grounding.errors import CallerError
-from proxy.surfaces.bedrock.blocks import Prompt, read_converse
-from proxy.surfaces.bedrock.families import family_of
+from proxy.surfaces.bedrock.blocks import read_converse
+from proxy.surfaces.bedrock.families.registry import family_of
+from proxy.surfaces.bedrock.prompt import Prompt
 from proxy.surfaces.bedrock.shapes import shaped
 
 MODEL = get_session().get_service_model("bedrock-runtime")

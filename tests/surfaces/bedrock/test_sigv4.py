@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import socket
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from botocore.auth import SigV4Auth
+from botocore.auth import SigV4Auth, SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from surfaces.bedrock.conftest import KEY, OTHER, OTHERS_SECRET, SECRET
@@ -29,13 +30,14 @@ def signed(
     key: str = KEY,
     secret: str = SECRET,
     service: str = "bedrock",
+    region: str = "us-east-1",
     at: datetime | None = None,
     **headers: str,
 ) -> dict[str, str]:
     """The headers of a request signed by botocore, at another time if need be."""
     request = AWSRequest(method=method, url=url, data=body, headers={"content-type": "application/json", **headers})
     request.headers["Host"] = httpx.URL(url).netloc.decode()
-    auth = SigV4Auth(Credentials(key, secret), service, "us-east-1")
+    auth = SigV4Auth(Credentials(key, secret), service, region)
     request.context["timestamp"] = (at or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
     request.headers["X-Amz-Date"] = request.context["timestamp"]
     signature = auth.signature(auth.string_to_sign(request, auth.canonical_request(request)), request)
@@ -153,6 +155,42 @@ def test_headers_that_count_must_be_signed(place: Place, name: str):
     """A header that somebody on the way has added is denied, and named."""
     url = apply_url(place)
     _denied(httpx.post(url, content=BODY, headers={**signed(url, BODY), name: "flags"}), name)
+
+
+def test_a_session_token_is_denied(place: Place):
+    """A signed token of AWS's is none of ours: who sends one is told to leave it out."""
+    url = apply_url(place)
+    _denied(httpx.post(url, content=BODY, headers=signed(url, BODY, **{"x-amz-security-token": "t"})), "session token")
+    client = place.client(aws_session_token="t")
+    with pytest.raises(client.exceptions.AccessDeniedException, match="AWS_SESSION_TOKEN"):
+        client.apply_guardrail(
+            guardrailIdentifier="default", guardrailVersion="DRAFT", source="OUTPUT", content=[{"text": {"text": GOOD}}]
+        )
+
+
+@pytest.mark.parametrize("headers", [{}, {"authorization": "Bearer gamma-key"}])
+def test_a_presigned_address_is_denied(place: Place, headers: dict[str, str]):
+    """A signature in the address, as botocore makes it, is not taken, whatever else says who calls."""
+    request = AWSRequest(method="POST", url=apply_url(place), data=BODY)
+    SigV4QueryAuth(Credentials(KEY, SECRET), "bedrock", "us-east-1").add_auth(request)
+    assert "X-Amz-Signature=" in request.url
+    _denied(httpx.post(request.url, content=BODY, headers=headers), "Presigned")
+
+
+@pytest.mark.parametrize("region", ["eu-central-1", "us-gov-west-1", "local"])
+def test_any_region_does(place: Place, region: str):
+    """There are no regions here: whichever the caller's SDK has is let in."""
+    url = apply_url(place)
+    assert httpx.post(url, content=BODY, headers=signed(url, BODY, region=region)).status_code == 200
+
+
+@pytest.mark.parametrize("day", ["20200101", "20991231"])
+def test_a_credential_of_another_day_is_denied(place: Place, day: str):
+    """The credential's day must be that of x-amz-date."""
+    url = apply_url(place)
+    headers = signed(url, BODY)
+    headers["Authorization"] = re.sub(r"/\d{8}/", f"/{day}/", headers["Authorization"])
+    _denied(httpx.post(url, content=BODY, headers=headers), "Signature expired")
 
 
 @pytest.mark.parametrize(

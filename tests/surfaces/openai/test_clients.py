@@ -21,7 +21,7 @@ HAS_NODE = shutil.which("node") is not None and (CLIENTS / "node_modules").is_di
 @pytest.mark.skipif(not HAS_NODE, reason="needs node, and npm install in tests/live/clients")
 @pytest.mark.parametrize(
     ("answer", "text", "finish"),
-    [(PASSED, f"{GOOD} {GOOD}", "stop"), (CUT, f"{GOOD}{BLOCKED}", "content_filter")],
+    [(PASSED, f"{GOOD} {GOOD}", "stop"), (CUT, f"{GOOD}\n\n{BLOCKED}", "content_filter")],
     ids=["a pass", "a block in mid-stream"],
 )
 def test_javascript_clients_read_a_stream_to_its_end(world, answer, text, finish):
@@ -42,7 +42,7 @@ def test_javascript_clients_read_a_stream_to_its_end(world, answer, text, finish
 
 @pytest.mark.parametrize(
     ("answer", "text", "finish"),
-    [(PASSED, f"{GOOD} {GOOD}", "stop"), (CUT, f"{GOOD}{BLOCKED}", "content_filter")],
+    [(PASSED, f"{GOOD} {GOOD}", "stop"), (CUT, f"{GOOD}\n\n{BLOCKED}", "content_filter")],
     ids=["a pass", "a block in mid-stream"],
 )
 def test_langchain_reads_a_stream_to_its_end(world, answer, text, finish):

@@ -29,7 +29,9 @@ from surfaces.support import (
     SECRET,
     SOURCE,
     World,
+    answer,
     asking,
+    choice,
     chunk,
     delta,
     event,
@@ -246,7 +248,7 @@ def test_the_trace_comes_last(world: World):
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream begins and keeps alive after a fraction of a second."""
-    monkeypatch.setattr("proxy.surfaces.openai.chat.START_SECONDS", 0.01)
+    monkeypatch.setattr("proxy.surfaces.live.START_SECONDS", 0.01)
     monkeypatch.setattr("proxy.surfaces.base.KEEP_ALIVE_SECONDS", 0.01)
 
 
@@ -327,6 +329,73 @@ def test_a_stalled_upstream_meets_its_deadline(world: World):
     assert (b"[DONE]" in raw, "error" in events_of(raw)[-1]) == (False, True)
 
 
+def endless(one: bytes) -> Iterator[bytes | float]:
+    """An upstream that goes on for ever, until the caller leaves."""
+    while True:
+        yield one
+        yield 0.02
+
+
+@pytest.mark.parametrize("before", [0, 4, 99])
+def test_comments_keep_no_stream_alive(world: World, before: int):
+    """An upstream that sends nothing but comments is late, before its first chunk and after any other."""
+    said = [event(one) for one in spells(f"{GOOD} {NEXT}")[:-1][:before]]
+    body = (part for parts in (said, endless(b": PROCESSING\n\n")) for part in parts)
+    begun = time.monotonic()
+    world.upstream.replies.append(Reply(headers=SSE, body=body))
+    reply = world.post(asking(stream=True, model="hasty"))
+    assert time.monotonic() - begun < 3
+    assert b"did not answer in time" in reply.content
+    assert reply.status_code == (504 if before < 99 else 200)
+    assert world.asked.left.wait(5)
+
+
+@pytest.mark.parametrize("more", [b": bye\n\n", event(chunk(delta(f" {SECRET}"))), event(chunk(usage=USAGE))])
+@pytest.mark.parametrize("policy", ["default", "off"])
+def test_nothing_comes_after_done(world: World, more: bytes, policy: str):
+    """An upstream that goes on after [DONE] is not listened to, and closed."""
+    said = [event(one) for one in spells(f"{GOOD} {NEXT}")] + [event("[DONE]")]
+    body = (part for parts in (said, endless(more)) for part in parts)
+    reply = asked(world, Reply(headers=SSE, body=body), policy)
+    assert said_in(reply) == f"{GOOD} {NEXT}"
+    assert SECRET.encode() not in reply.content
+    assert world.asked.left.wait(5)
+
+
+def said_in(reply: httpx.Response) -> str:
+    """The text of a whole reply."""
+    return said(chunks_of(reply.content))
+
+
+@pytest.mark.parametrize("policy", ["default", "buffered", "off"])
+@pytest.mark.parametrize("more", [b"", b": PROCESSING\n\n", event(chunk(delta("", obfuscation="")))])
+def test_after_its_end_a_stream_has_not_long(world: World, more: bytes, policy: str, monkeypatch: pytest.MonkeyPatch):
+    """Once every choice has said why it ended, the count of tokens may follow soon; more is not waited for."""
+    monkeypatch.setattr("proxy.surfaces.reading.AFTER_FINISH", 0.2)
+    end = [*(event(one) for one in spells(f"{GOOD} {NEXT}")), 0.02, event(chunk(usage=USAGE))]
+    body = (part for parts in (end, endless(more)) for part in parts)
+    reply = asked(world, Reply(headers=SSE, body=body), policy)
+    chunks = chunks_of(reply.content)
+    assert (said(chunks), finishes(chunks)) == (f"{GOOD} {NEXT}", ["stop"])
+    assert [one.usage.total_tokens for one in chunks if one.usage] == [18]
+    assert world.asked.left.wait(5)
+
+
+def test_the_end_of_one_choice_is_not_that_of_all(world: World, monkeypatch: pytest.MonkeyPatch):
+    """While another that was asked for has not begun, or goes on, there is no hurry."""
+    monkeypatch.setattr("proxy.surfaces.reading.AFTER_FINISH", 0.05)
+    parts = [*spells(GOOD), 0.15, *spells(NEXT, index=1)[:2], 0.15, *spells(NEXT, index=1)[2:]]
+    chunks = chunks_of(asked(world, lives(*parts, event("[DONE]")), n=2).content)
+    assert (said(chunks), said(chunks, 1)) == (GOOD, NEXT)
+
+
+def test_no_stream_goes_on_for_ever(world: World, monkeypatch: pytest.MonkeyPatch):
+    """However lively it is."""
+    monkeypatch.setattr("proxy.surfaces.reading.LONGEST_STREAM", 0.3)
+    reply = asked(world, Reply(headers=SSE, body=endless(event(chunk(delta(""))))))
+    assert (reply.status_code, world.asked.left.wait(5)) == (504, True)
+
+
 @pytest.mark.parametrize(("policy", "finish"), [("impatient", "content_filter"), ("forgiving", "stop")])
 def test_a_stalled_scorer_meets_its_deadline(world: World, policy: str, finish: str):
     """A claim that is not scored in time ends the stream, or leaves unscored, as the policy says."""
@@ -337,7 +406,7 @@ def test_a_stalled_scorer_meets_its_deadline(world: World, policy: str, finish: 
 
     world.scorer.before = stalls
     chunks = chunks_of(asked(world, streams(*spells(f"{GOOD} {NEXT}")), policy).content)
-    rest = BLOCKED if finish == "content_filter" else f" {NEXT}"
+    rest = f"\n\n{BLOCKED}" if finish == "content_filter" else f" {NEXT}"
     assert (said(chunks), finishes(chunks)) == (GOOD + rest, [finish])
 
 
@@ -350,7 +419,7 @@ def test_a_block_in_mid_stream_ends_a_valid_stream(world: World, usage: bool):
     reply = lives(*spells(f"{GOOD} {WORSE} {NEXT}")[:-1], hang=True)  # the upstream is cut, or this would never end
     with client_stream(world, reply, stream_options={"include_usage": usage}) as stream:
         chunks = list(stream)
-    assert (said(chunks), finishes(chunks)) == (GOOD + BLOCKED, ["content_filter"])
+    assert (said(chunks), finishes(chunks)) == (f"{GOOD}\n\n{BLOCKED}", ["content_filter"])
     assert {(one.id, one.created, one.model, one.object) for one in chunks} == {
         ("chatcmpl-up", 1700000123, "up-1", "chat.completion.chunk")
     }
@@ -373,7 +442,7 @@ def test_a_block_in_mid_stream_has_the_upstreams_usage_if_it_said_it(world: Worl
 def test_the_message_of_a_block_is_the_policys(world: World):
     """Whatever it is written in."""
     chunks = chunks_of(asked(world, streams(*spells(f"{GOOD} {WORSE} {NEXT}")), "message").content)
-    assert said(chunks) == f"{GOOD}Nein, heute nicht. 🙅"
+    assert said(chunks) == f"{GOOD}\n\nNein, heute nicht. 🙅"
 
 
 def test_a_block_before_the_first_release_is_an_ordinary_one(world: World):
@@ -406,7 +475,7 @@ def test_a_block_is_an_error_only_before_the_start(world: World, text: str, stat
     assert reply.status_code == status
     if status == 200:
         chunks = chunks_of(reply.content)
-        assert (said(chunks), finishes(chunks)) == (GOOD + BLOCKED, ["content_filter"])
+        assert (said(chunks), finishes(chunks)) == (f"{GOOD}\n\n{BLOCKED}", ["content_filter"])
     assert SECRET.encode() not in everything(reply)
 
 
@@ -429,7 +498,7 @@ def test_one_of_several_live_choices_is_blocked(world: World):
     rest = longest[min(len(first), len(second)) :]
     reply = asked(world, streams(*mixed, *rest, chunk(usage=USAGE)), n=2)
     chunks = chunks_of(reply.content)
-    assert (said(chunks), finishes(chunks)) == (GOOD + BLOCKED, ["content_filter"])
+    assert (said(chunks), finishes(chunks)) == (f"{GOOD}\n\n{BLOCKED}", ["content_filter"])
     assert (said(chunks, 1), finishes(chunks, 1)) == (f"{GOOD} {NEXT} {NEXT}", ["stop"])
     assert [one.usage.total_tokens for one in chunks if one.usage] == [18]
     assert SECRET.encode() not in everything(reply)
@@ -461,7 +530,7 @@ def test_the_upstream_is_cut_when_the_last_choice_is_blocked(world: World):
     chunks = chunks_of(seen)
     assert [(said(chunks, at), finishes(chunks, at)) for at in (0, 1)] == [
         (BLOCKED, ["content_filter"]),
-        (f"{GOOD} {NEXT}{BLOCKED}", ["content_filter"]),
+        (f"{GOOD} {NEXT}\n\n{BLOCKED}", ["content_filter"]),
     ]
     assert SECRET.encode() not in seen
 
@@ -495,7 +564,7 @@ RAW = {
     "empty deltas": b"".join(event(one) + event(chunk(delta(""))) + event(chunk(delta())) for one in LIVE),
     "no choices at all": b"".join(event(one) + event(chunk()) for one in LIVE) + event("[DONE]"),
     "usage in every chunk": b"".join(event({**one, "usage": USAGE}) for one in LIVE) + event("[DONE]"),
-    "a line of two megabytes": event({**LIVE[0], "obfuscation": "x" * 2_000_000}) + b"".join(map(event, LIVE[1:])),
+    "a line of two megabytes": event(json.dumps(LIVE[0])[:-1] + " " * 2_000_000 + "}") + b"".join(map(event, LIVE[1:])),
     "one chunk": event(chunk(delta(TEXT, role="assistant", finish="stop"))),
     "the text in one chunk": event(chunk(delta(TEXT, role="assistant"))) + event(LIVE[-1]),
 }  # fmt: skip
@@ -693,7 +762,7 @@ def test_nothing_of_an_unjudged_claim_leaves(
         text = said(chunks)
         assert finishes(chunks) == ["content_filter"]
         assert text.endswith(BLOCKED)
-        assert good.startswith(text.removesuffix(BLOCKED))
+        assert good.startswith(text.removesuffix(BLOCKED).rstrip())
     else:
         assert (policy, reply.status_code) == ("error", 400)
 
@@ -735,6 +804,29 @@ def test_text_that_is_spelt_in_a_field_does_not_leave(world: World, place: str, 
         seen += b"".join(raw)
     assert SECRET.encode() not in seen
     chunks_of(seen)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize(
+    ("policy", "text", "outcome"),
+    [
+        ("default", "I cannot help with UNSUPPORTED.", "passed"),
+        ("no-refusals", "I cannot help with that.", "blocked"),
+        ("refusals", "I cannot help with that.", "passed"),
+        ("refusals", "I cannot help with UNSUPPORTED.", "blocked"),
+    ],
+)
+def test_a_refusal_is_an_abstention(world: World, policy: str, text: str, outcome: str, stream: bool, last: bool):
+    """Whatever the provider refuses with: it passes, blocks or is scored as the policy says of abstentions."""
+    given: Any = answer(choice(None, message={"refusal": f"{text} {SECRET}"}))
+    if stream:
+        pieces = [chunk(delta(refusal=word)) for word in (f"{text} ", SECRET)]
+        end = pieces.pop()["choices"][0]["delta"] if last else {}
+        given = streams(chunk(delta(role="assistant")), *pieces, chunk(delta(finish="stop", **end)))
+    reply = world.told(given, policy, stream=stream)
+    assert reply.headers[OUTCOME] == outcome
+    assert (SECRET in reply.text) is (outcome == "passed")
 
 
 def test_a_refusal_that_is_scored_does_not_leave_before(world: World):

@@ -6,9 +6,12 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from proxy.grounding.errors import CallerError
-from proxy.surfaces.bedrock.blocks import Prompt, call_part, file_part, image_part, text_part, tool_choice, tool_part
+from proxy.surfaces.bedrock.blocks import call_part, file_part, image_part, text_part, tool_choice, tool_part
+from proxy.surfaces.bedrock.families.base import Untold
 from proxy.surfaces.bedrock.fields import Fields
-from proxy.surfaces.bedrock.said import Said, Stop, Text, Thought, ToolCall, Usage
+from proxy.surfaces.bedrock.parameters import format_part
+from proxy.surfaces.bedrock.prompt import Prompt
+from proxy.surfaces.bedrock.said import Block, Ending, Said, Stop, Text, Thought, ToolCall, Usage
 
 if TYPE_CHECKING:
     from proxy.surfaces.bedrock.flow import Told, Writer
@@ -17,6 +20,7 @@ JsonObject = dict[str, Any]
 
 _STOPS: dict[Stop, str] = {
     "end": "end_turn",
+    "sequence": "stop_sequence",
     "length": "max_tokens",
     "tools": "tool_use",
     "filtered": "refusal",
@@ -33,7 +37,7 @@ class AnthropicMessages:
     def read(self, body: JsonObject) -> Prompt:
         """The prompt in a body."""
         fields, prompt = Fields(body), Prompt()
-        fields.ignore("anthropic_version", "anthropic_beta", "metadata")
+        fields.ignore("anthropic_version", "anthropic_beta", "metadata", "cache_control", "service_tier")
         if system := _content(fields, "system"):
             prompt.add({"role": "system", "content": [part for block in system for part in _part(block)]}, "system")
         for path, message in fields.objects("messages", needed=True):
@@ -46,15 +50,15 @@ class AnthropicMessages:
         fields.strings("stop_sequences", prompt, "stop")
         if thinking := fields.taken("thinking"):
             prompt.fields["thinking"] = thinking
+        _read_output(fields.inside("output_config"), prompt)
         _read_tools(fields, prompt)
         fields.done()
         return prompt
 
     def whole(self, said: Said, model: str) -> JsonObject:
         """A message."""
-        content = [_block(block) for block in said.blocks]
-        usage = {"input_tokens": said.usage.prompt, "output_tokens": said.usage.completion}
-        return {**_message(model), "content": content, "stop_reason": _STOPS[said.stop], "usage": usage}
+        content = [told for block in said.blocks for told in _told(block)]
+        return {**_message(model), "content": content, **_ended(said.end), "usage": _usage(said.end.usage)}
 
     def writer(self, model: str) -> Writer:
         """What writes a stream."""
@@ -70,8 +74,18 @@ def _message(model: str) -> JsonObject:
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
-        "usage": {"input_tokens": 0, "output_tokens": 0},
+        "usage": _usage(Usage()),
     }
+
+
+def _ended(end: Ending) -> JsonObject:
+    return {"stop_reason": _STOPS[end.stop], "stop_sequence": end.sequence}
+
+
+def _usage(counts: Usage) -> JsonObject:
+    """What was read from a cache is not counted among the input."""
+    told = {"input_tokens": counts.prompt - counts.cached, "output_tokens": counts.completion}
+    return {**told, "cache_read_input_tokens": counts.cached} if counts.cached else told
 
 
 def _content(fields: Fields, name: str, *, needed: bool = False) -> list[Fields]:
@@ -188,17 +202,30 @@ def _read_tools(fields: Fields, prompt: Prompt) -> None:
         choice.done()
 
 
-def _block(block: Text | Thought | ToolCall) -> JsonObject:
+def _read_output(config: Fields, prompt: Prompt) -> None:
+    if effort := config.optional_text("effort"):
+        prompt.fields["reasoning_effort"] = effort
+    if config.has("format"):
+        wanted = config.inside("format")
+        wanted.one_of("type", {"json_schema": True}, needed=True)
+        prompt.fields["response_format"] = format_part(wanted.taken("schema"))
+        wanted.done()
+    config.done()
+
+
+def _told(block: Block) -> list[JsonObject]:
+    """A block of the answer; there is none for a picture."""
     match block:
         case Text(text):
-            return {"type": "text", "text": text}
+            return [{"type": "text", "text": text}]
         case Thought(text):
-            return {"type": "thinking", "thinking": text, "signature": ""}
+            return [{"type": "thinking", "thinking": text, "signature": ""}]
         case ToolCall(identity, name, arguments):
-            return {"type": "tool_use", "id": identity, "name": name, "input": arguments}
+            return [{"type": "tool_use", "id": identity, "name": name, "input": arguments}]
+    return []
 
 
-class _Events:
+class _Events(Untold):
     """Writes a stream as Anthropic's events; one block is open at a time."""
 
     def __init__(self, model: str) -> None:
@@ -226,7 +253,7 @@ class _Events:
         begin = self._opened(key, {"type": "tool_use", "id": identity or f"toolu_{at}", "name": name, "input": {}})
         return [*begin, self._delta({"type": "input_json_delta", "partial_json": arguments})] if arguments else begin
 
-    def end(self, stop: Stop, usage: Usage, told: Told) -> list[JsonObject]:  # noqa: ARG002 - told around it
+    def end(self, end: Ending, told: Told) -> list[JsonObject]:  # noqa: ARG002 - told around it
         """The end."""
         written: list[JsonObject] = []
         waiting, self._calls = self._calls, {}
@@ -235,9 +262,8 @@ class _Events:
             written += closing
             written += self.call(int(key.removeprefix("call ")), identity, name, "".join(arguments))
         written += [*self._start(), *self._closed()]
-        counts = {"input_tokens": usage.prompt, "output_tokens": usage.completion}
-        delta = {"stop_reason": _STOPS[stop], "stop_sequence": None}
-        return [*written, {"type": "message_delta", "delta": delta, "usage": counts}, {"type": "message_stop"}]
+        last = {"type": "message_delta", "delta": _ended(end), "usage": _usage(end.usage)}
+        return [*written, last, {"type": "message_stop"}]
 
     def _start(self) -> list[JsonObject]:
         if self._begun:
