@@ -15,7 +15,7 @@ from proxy.grounding.errors import GroundwardenError
 from proxy.page import playground
 from proxy.page.html import page
 from proxy.settings import is_loopback, sha256_of
-from proxy.surfaces.base import json_response, read_body, retry_headers
+from proxy.surfaces.base import json_response, parse_object, read_body, retry_headers
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -51,18 +51,21 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
-    """Who may see and change what is not a probe or a metric. ``key_sha256`` None leaves it open.
+class AdminAuth:
+    """Who may see and change what is not a probe or a metric. ``key_sha256`` None leaves it open, on loopback.
 
-    Open and on loopback it answers only to loopback's own names: a page of anyone's, in a browser on this machine, may
-    give a name of its own this address, and would then read what is here.
+    On a ``host`` that others reach it is then closed, for texts may be there, unless ``insecure``. Open and on loopback
+    it answers only to loopback's own names: a page of anyone's, in a browser on this machine, may give a name of its
+    own this address, and would then read what is here. Open, it answers no request that a browser says another's page
+    has made: such a page cannot read the answer, but it could have the policies reloaded.
     """
 
     key_sha256: str | None
     host: str
+    insecure: bool = False
 
     def guards(self, handler: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-        """Put the door before ``handler``, whose errors it answers too."""
+        """Put the check before ``handler``, whose errors it answers too."""
 
         async def answer(request: Request) -> Response:
             refused = self._refused(request)
@@ -82,8 +85,12 @@ class Door:
             if scheme.lower() == "bearer" and hmac.compare_digest(sha256_of(token), self.key_sha256):
                 return None
             return PlainTextResponse("admin key needed\n", status_code=401, headers={"www-authenticate": "Bearer"})
+        if not is_loopback(self.host) and not self.insecure:
+            return PlainTextResponse("others reach this port: set server.admin_key_env\n", status_code=403)
         if is_loopback(self.host) and not is_loopback(_host(request)):
             return PlainTextResponse("this address answers to localhost and 127.0.0.1 only\n", status_code=403)
+        if _from_another_page(request):
+            return PlainTextResponse("requests from other sites' pages are not answered\n", status_code=403)
         return None
 
 
@@ -91,7 +98,7 @@ def admin_app(
     health: Health,
     metrics: Metrics,
     store: PolicyStore,
-    door: Door,
+    auth: AdminAuth,
     *,
     recent: Recent,
     assessor: Assessor,
@@ -124,10 +131,10 @@ def admin_app(
         *health.routes(),
         Route("/", show),
         Route("/metrics", expose),
-        Route("/policies", door.guards(policies)),
-        Route("/policies/reload", door.guards(reload_now), methods=["POST"]),
-        Route("/recent", door.guards(lately)),
-        Route("/playground", door.guards(try_out), methods=["POST"]),
+        Route("/policies", auth.guards(policies)),
+        Route("/policies/reload", auth.guards(reload_now), methods=["POST"]),
+        Route("/recent", auth.guards(lately)),
+        Route("/playground", auth.guards(try_out), methods=["POST"]),
     ]
     app = Starlette(routes=routes)
     app.router.redirect_slashes = False
@@ -142,13 +149,22 @@ def _host(request: Request) -> str:
         return ""
 
 
+def _from_another_page(request: Request) -> bool:
+    """Whether a browser says that a page which is not ours has made the request (Fetch Metadata, else RFC 6454)."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site not in ("same-origin", "none")
+    origin = request.headers.get("origin")
+    return origin is not None and origin.partition("://")[2].lower() != request.headers.get("host", "").lower()
+
+
 async def _try_out(request: Request, assessor: Assessor, store: PolicyStore) -> Response:
     """Judge what was typed into the page's playground."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         # A page of anyone's could send a form here without asking; JSON it may not.
         return PlainTextResponse("content-type must be application/json\n", status_code=415)
     try:
-        body = await read_body(request, _MAX_BODY_BYTES)
+        body = parse_object(await read_body(request, _MAX_BODY_BYTES))
     except ClientDisconnect:
         return Response(status_code=400)
     return json_response(200, await playground.judge(assessor, store.snapshot.policies, body), _PRIVATE)

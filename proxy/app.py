@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from proxy import __version__
 from proxy.access import Access
-from proxy.admin import Door, Health, admin_app
+from proxy.admin import AdminAuth, Health, admin_app
 from proxy.evaluate.judged import LanguageJudge
 from proxy.grounding.errors import NotFound
 from proxy.grounding.types import CheckKind
@@ -47,6 +47,7 @@ from proxy.settings import STDOUT, EmbeddedSettings, JudgeSettings, RemoteSettin
 from proxy.surfaces.azure import errors as azure_errors
 from proxy.surfaces.azure.groundedness import DetectGroundedness
 from proxy.surfaces.base import Services, endpoint, json_response
+from proxy.surfaces.bedrock import errors as bedrock_errors
 from proxy.surfaces.bedrock import frame as bedrock
 from proxy.surfaces.bedrock.apply import ApplyGuardrail
 from proxy.surfaces.bedrock.control import ControlPlane
@@ -60,7 +61,6 @@ from proxy.surfaces.openai.responses import Responses
 from proxy.surfaces.vertex import errors as google_errors
 from proxy.surfaces.vertex.check import CheckGrounding
 from proxy.surfaces.vertex.corroborate import CorroborateContent
-from proxy.surfaces.vertex.errors import unserved
 from proxy.throttle import Throttle
 from proxy.upstream.model_list import parse_model_list
 from proxy.upstream.models import build_upstreams
@@ -198,15 +198,16 @@ class Server:
         self._assessor = Assessor(self._scorer)
         self._audits = build_audits(settings, self._metrics)
         self._recent = Recent()
+        self._reloading = asyncio.Lock()
         self._shadows = Shadows(self._metrics.shadowed)
         self.app = self._app()
         server = settings.server
-        door = Door(key_sha256=settings.admin_key_sha256, host=server.admin_host)
+        auth = AdminAuth(key_sha256=settings.admin_key_sha256, host=server.admin_host, insecure=server.insecure)
         admin = admin_app(
             self._health,
             self._metrics,
             store,
-            door,
+            auth,
             recent=self._recent,
             assessor=self._assessor,
             reload=self.reload,
@@ -306,7 +307,8 @@ class Server:
 
     async def reload(self) -> Reload:
         """Look at the policies now, and say what came of it: what failed before is told again."""
-        reload = await asyncio.to_thread(partial(self._store.refresh, asked=True))
+        async with self._reloading:  # those who wait must not fill the threads that others need, for names and files
+            reload = await asyncio.to_thread(partial(self._store.refresh, asked=True))
         if reload.result != "unchanged":
             self._reloaded(reload)
         return reload
@@ -352,7 +354,7 @@ class Server:
         """The routes of Google's two checks; its other operations on projects are told so in its own words."""
         check = endpoint(services, "check_grounding", CheckGrounding(services).check, google_errors.error)
         corroborate = endpoint(services, "corroborate", CorroborateContent(services).corroborate, google_errors.error)
-        elsewhere = endpoint(services, None, unserved, google_errors.error)
+        elsewhere = endpoint(services, None, google_errors.unserved, google_errors.error)
         location = "/projects/{project}/locations/{location}"
         for version in ("v1", "v1beta", "v1alpha"):
             yield Route(f"/{version}{location}/groundingConfigs/{{config}}:check", check, methods=["POST"])
@@ -368,7 +370,7 @@ class Server:
         surface = DetectGroundedness(services, None if judge is None else _editor(judge, self._upstreams))
         detect = endpoint(services, "detect_groundedness", surface.detect, azure_errors.error)
         yield Route("/contentsafety/text:detectGroundedness", detect, methods=["POST"])
-        elsewhere = endpoint(services, None, surface.elsewhere, azure_errors.error)
+        elsewhere = endpoint(services, None, azure_errors.unserved, azure_errors.error)
         yield Route("/contentsafety/{rest:path}", elsewhere, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
 
     def _bedrock(self, services: Services) -> Iterator[Route]:
@@ -400,10 +402,13 @@ def _report_end(watching: asyncio.Task[None]) -> None:
 
 
 async def _no_route(request: Request, error: Exception) -> Response:
-    """Unknown paths and methods, in the shape most clients here read."""
+    """Unknown paths and methods, in AWS's shape for its SDKs, else in the one most clients here read."""
     status, headers = (error.status_code, error.headers) if isinstance(error, HTTPException) else (404, None)
     word = "Unknown path" if status == 404 else "Wrong method"  # noqa: PLR2004 - HTTP's own number
     message = f"{word}: {request.method} {request.url.path[:200]}"
+    if "amz-sdk-invocation-id" in request.headers:  # every SDK of AWS's sends it
+        body, named = bedrock_errors.unserved(message)
+        return json_response(status, body, {**(headers or {}), **named})
     code = "not_found" if status == 404 else "method_not_allowed"  # noqa: PLR2004 - as above
     _, body, _ = openai_render.error(NotFound(message, code=code))
     return json_response(status, body, dict(headers or {}))

@@ -311,7 +311,12 @@ def _evaluate(args: argparse.Namespace) -> int:
     files = [args.data, options.output, options.page, options.journal, *filter(None, (args.baseline,))]
     if len({file.resolve() for file in files}) < len(files):
         args.parser.error("DATA.jsonl, --output, --report and --baseline must be different files")
-    done = asyncio.run(_evaluated(options, _policy_file(args.policy), args.config))
+    try:
+        done = asyncio.run(_evaluated(options, _policy_file(args.policy), args.config))
+    except KeyboardInterrupt:
+        if options.journal.exists():
+            sys.stderr.write("groundwarden: interrupted; the same command goes on from here\n")
+        raise
     print(done.summary)  # noqa: T201 - this command's output
     for problem in done.problems:
         sys.stderr.write(f"groundwarden: {' '.join(problem.split())}\n")
@@ -325,7 +330,7 @@ async def _evaluated(options: Any, policy: Path, config: Path | None) -> Any:
 
     async with _models_of(config) as (settings, scorer, upstreams):
         judge = app.build_judge(settings, upstreams)
-        return await run(options, load_policy(policy, scorer=scorer.name), scorer, judge)
+        return await run(options, load_policy(policy), scorer, judge)
 
 
 @asynccontextmanager

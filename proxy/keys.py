@@ -114,7 +114,7 @@ def validate(document: Document, model: type[Model]) -> tuple[Model | None, list
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
     """Find the one of ``words`` that was probably meant, None when none is like it."""
-    return next(iter(difflib.get_close_matches(word, list(words), n=1, cutoff=0.6)), None)
+    return next(iter(difflib.get_close_matches(word, list(words), n=1, cutoff=0.61)), None)
 
 
 def _problem(document: Document, model: type[Keys], details: ErrorDetails) -> Problem:
@@ -138,6 +138,8 @@ def _worded(details: ErrorDetails) -> str:
     if details["type"] == "literal_error":
         return f"must be {_without_quotes(context['expected'])}"
     words = _WORDS.get(details["type"])
+    if details["type"] == "string_type" and isinstance(details.get("input"), list | tuple | dict):
+        words = "must be one text, not a list or a mapping"
     return words.format_map(context) if words else details["msg"].replace("Input should be", "must be")
 
 

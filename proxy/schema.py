@@ -74,7 +74,6 @@ def _config(schema: dict[str, Any]) -> dict[str, Any]:
     properties["model_list"] = {"type": "array", "minItems": 1, "items": entry_schema(FROM_ENVIRONMENT)}
     tenant = schema["$defs"]["Tenant"]
     tenant["anyOf"] = [_holding(name) for name in ("key_sha256", "key_env", "aws")]
-    tenant["not"] = {"allOf": [_holding("key_sha256"), _holding("key_env")]}
     return {**schema, "properties": properties, "required": ["model_list"]}
 
 

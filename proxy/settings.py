@@ -392,7 +392,7 @@ def _scorer_key(scorer: ScorerSettings, environ: Mapping[str, str]) -> str | Non
 def _with_digest(tenant: Tenant, environ: Mapping[str, str]) -> Tenant:
     if tenant.key_env is None:
         return tenant
-    return tenant.model_copy(update={"key_sha256": (sha256_of(environ[tenant.key_env]),)})
+    return tenant.model_copy(update={"key_sha256": (*tenant.key_sha256, sha256_of(environ[tenant.key_env]))})
 
 
 def _across(document: Document, environ: Mapping[str, str]) -> Iterator[Problem]:
@@ -478,12 +478,10 @@ def _variable(document: Document, path: KeyPath, name: Any, environ: Mapping[str
 
 
 def _how_known(document: Document, index: int, tenant: dict[str, Any]) -> Iterator[Problem]:
-    """Find a tenant known by nothing, or in two ways."""
-    path: KeyPath = ("tenants", index)
-    if tenant.get("key_sha256") and tenant.get("key_env"):
-        yield document.problem((*path, "key_env"), "must not stand beside key_sha256; keep one of the two", at_key=True)
-    elif not any(tenant.get(name) for name in ("key_sha256", "key_env", "aws")):
-        yield document.problem(path, "must have key_sha256, key_env or aws; try key_env: MY_KEY")
+    """Find a tenant known by nothing."""
+    if not any(tenant.get(name) for name in ("key_sha256", "key_env", "aws")):
+        message = "must have key_sha256, key_env or aws; try key_env: MY_KEY"
+        yield document.problem(("tenants", index), message)
 
 
 def _digests(tenants: list[tuple[int, dict[str, Any]]], environ: Mapping[str, str]) -> Iterator[tuple[KeyPath, Any]]:
@@ -503,7 +501,11 @@ def _repeated(document: Document, values: Iterable[tuple[KeyPath, Any]], what: s
         if not isinstance(value, str):
             continue
         other = first.setdefault(value, path)
-        if other != path:
+        if other == path:
+            continue
+        if other[:2] == path[:2]:
+            yield document.problem(path, f"is the same {what} as {dotted(other)}; keep one of the two")
+        else:
             yield document.problem(path, f"is the {what} of {dotted(other[:2])} already; each needs its own")
 
 

@@ -1,7 +1,8 @@
 """How much of this server each tenant may use: requests a minute, and requests at once.
 
 Counted in this process alone: with several replicas a tenant has as much of each. The minute is the one that ends now,
-not one of the clock, so no burst of twice the limit fits around its edge.
+not one of the clock, so no burst of twice the limit fits around its edge. When the system's clock is put back, it
+begins anew: else nobody would come in until the clock is where it was.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE_SECONDS = 1
 """When to come back where too many requests are open: one of them may end at any moment."""
+_CLOCK_SECONDS = 1
+"""By how much a clock may be put back and nothing is made of it: it is corrected so all the time."""
 
 
 class Throttle:
@@ -62,5 +65,9 @@ class Throttle:
         if rate is None or await self._limiter.hit(rate, tenant):
             return
         begins, _ = await self._limiter.get_window_stats(rate, tenant)
+        if begins - time.time() > rate.get_expiry() + _CLOCK_SECONDS:  # what was counted is yet to come
+            await self._limiter.clear(rate, tenant)
+            await self._limiter.hit(rate, tenant)
+            return
         message = f"Too many requests: {rate.amount} a minute are allowed."
         raise RateLimited(message, retry_after=max(1, math.ceil(begins - time.time())))

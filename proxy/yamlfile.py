@@ -8,6 +8,7 @@ Rules of this file:
 - Only what JSON knows comes out: mappings with text keys, lists, text, numbers, booleans and null. Keys are taken as
   they are written (``off:`` is "off", ``50256:`` is "50256"), and so are dates (``api_version: 2024-02-01``).
 - Aliases share what they point to, so a small file can expand without end: nesting and expansion are bounded.
+- Whole numbers have at most 64 bits: with more, nothing that writes them down again is sure to succeed.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ MAX_VALUES = 100_000
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """What an environment variable may be named. Anything else in the place of a name may be a secret."""
 
+_MAX_INTEGER = 2**63 - 1
 _ENVIRONMENT = "os.environ/"
 _QUOTED = re.compile(r"'(?!<)[^']{2,}'")
 _TAG = "tag:yaml.org,2002:"
@@ -85,9 +87,10 @@ class FromEnvironment(str):
     def scalar(self) -> Any:
         """Read this text as YAML would: a number, a boolean, null, or the text itself."""
         try:
-            return yaml.safe_load(self)
+            value = yaml.safe_load(self)
         except (yaml.YAMLError, ValueError):
             return str(self)
+        return str(self) if _too_big(value) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,10 +306,14 @@ class _Builder:
             self._report(node, path, "has a YAML tag that is not supported; remove the tag")
             return ""
         try:
-            return self._constructor.construct_object(node)
+            value = self._constructor.construct_object(node)
         except (ValueError, KeyError, yaml.YAMLError):
             self._report(node, path, f"is not a valid {kind}")
             return ""
+        if _too_big(value):
+            self._report(node, path, f"is out of range; try {_MAX_INTEGER} at most")
+            return ""
+        return value
 
     def _text(self, node: yaml.ScalarNode, path: KeyPath) -> str:
         text = _whole(node.value)
@@ -323,6 +330,10 @@ class _Builder:
 
     def _report(self, node: yaml.Node, path: KeyPath, message: str) -> None:
         self.problems.append(_at(self.file, node, path, message))
+
+
+def _too_big(value: Any) -> bool:
+    return isinstance(value, int) and abs(value) > _MAX_INTEGER
 
 
 def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

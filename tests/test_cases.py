@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -92,6 +93,14 @@ def test_what_is_wrong_with_a_file_of_cases_is_told_with_its_line(tmp_path: Path
 
     assert problem.startswith(f"{folder}/tests/some.yaml:{place}")
     assert words in problem
+
+
+def test_a_pipe_among_the_cases_is_a_problem(tmp_path: Path):
+    """It would wait for a writer for ever."""
+    write(tmp_path)
+    os.mkfifo(tmp_path / "tests" / "pipe.yaml")
+
+    assert read(tmp_path) == ([], [f"{tmp_path}/tests/pipe.yaml: is no ordinary file"])
 
 
 async def test_a_case_that_comes_out_otherwise_is_named(tmp_path: Path):

@@ -76,7 +76,7 @@ def test_what_is_no_python_is_well_formed():
     models, tenants, scorers = (yaml_with(key) for key in ("bedrock_models", "tenants", "scorer"))
     assert CaseFile.model_validate(yaml.safe_load(yaml_with("cases"))).cases[0].expect == "blocked"
     assert set(request) == {"model", "messages", "amazon-bedrock-guardrailConfig"}
-    assert set(yaml.safe_load(tenants)["tenants"][0]) == {"id", "policy", "policies", "key_sha256", "aws"}
+    assert set(yaml.safe_load(tenants)["tenants"][0]) == {"id", "policy", "policies", "key_sha256", "key_env", "aws"}
     assert list(yaml.safe_load(models)["bedrock_models"]) == ["anthropic.claude-3-haiku-20240307-v1:0", "*"]
     assert [one["scorer"]["backend"] for one in yaml.safe_load_all(scorers)] == ["transformers", "llm", "remote"]
 

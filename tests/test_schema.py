@@ -179,7 +179,7 @@ def test_the_places_are_all():
         ("config", {**OPEN, "sever": {}}),
         ("config", {**OPEN, "scorer": {"backend": "llm", "model": "x", "threads": 1}}),
         ("config", {**OPEN, "tenants": [{"id": "t"}]}),
-        ("config", {**OPEN, "tenants": [{"id": "t", "key_env": "A", "key_sha256": ["0" * 64]}]}),
+        ("config", {**OPEN, "tenants": [{"id": "t", "key_env": ["A", "B"]}]}),
         ("config", {"server": {}}),
         ("config", {"model_list": []}),
         ("cases", {}),

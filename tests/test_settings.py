@@ -130,6 +130,15 @@ def test_keys_are_known_by_digest_only():
     assert "acme-secret" not in repr(settings)
 
 
+def test_a_key_from_the_environment_stands_beside_hashes_while_keys_are_changed():
+    """Both are the tenant's, so a new key can come before the old one goes; one key twice is still one too many."""
+    [tenant] = loaded(f"tenants: [{{id: acme, key_env: ACME_KEY, key_sha256: [{HASH}]}}]").tenants
+
+    assert set(tenant.key_sha256) == {HASH, sha256_of("acme-secret")}
+    [problem] = problems_of(f"tenants: [{{id: acme, key_env: ACME_KEY, key_sha256: [{sha256_of('acme-secret')}]}}]")
+    assert "tenants[0].key_env: is the same key as tenants[0].key_sha256[0]; keep one of the two" in problem
+
+
 def test_a_tenant_may_be_known_by_what_it_signs():
     """An AWS access key alone will do; its secret is resolved, and shown nowhere."""
     settings = loaded("tenants: [{id: acme, aws: {access_key_id: AKIAACME, secret_env: ACME_KEY}}]\n")
@@ -270,7 +279,7 @@ REFUSED = [
     (f"tenants: [{{id: a, polcy: x, key_sha256: [{HASH}]}}]", "try policy"),
     ("tenants: [{id: a}]", "tenants[0]: must have key_sha256, key_env or aws"),
     ("tenants: [{id: a, key_sha256: []}]", "tenants[0]: must have key_sha256, key_env or aws"),
-    (f"tenants: [{{id: a, key_env: KEY, key_sha256: [{HASH}]}}]", "key_env: must not stand beside key_sha256"),
+    ("tenants: [{id: a, key_env: [KEY, NEXT]}]", "tenants[0].key_env: must be one text, not a list or a mapping"),
     ("tenants: [{id: a, key_sha256: [sk-secret]}]", "tenants[0].key_sha256[0]: must be the SHA-256 of a key"),
     (f"tenants: [{{id: a, key_sha256: {HASH}}}]", "tenants[0].key_sha256: must be a list"),
     ("tenants: [{id: a, key_env: NOT_SET}]", "tenants[0].key_env: needs the environment variable NOT_SET"),

@@ -97,6 +97,7 @@ def test_text_from_the_environment_may_stand_for_a_number_and_hides_when_printed
     assert FromEnvironment("8080").scalar() == 8080
     assert FromEnvironment("true").scalar() is True
     assert FromEnvironment("[").scalar() == "["
+    assert FromEnvironment("0x" + "f" * 5000).scalar() == "0x" + "f" * 5000
     assert "secret" not in repr({"key": FromEnvironment("secret")})
 
 
@@ -153,6 +154,8 @@ def test_bombs_are_bounded(bomb):
         ("a: 1\nb:\n  <<: 5\n", 3, "not a mapping"),
         ("a: 1\nb: !!int x\n", 2, "not a valid int"),
         ("a: 1\nb: " + "9" * 5000 + "\n", 2, "not a valid int"),
+        ("a: 1\nb: 9223372036854775808\n", 2, "is out of range"),
+        ("a: 1\nb: 0x" + "f" * 5000 + "\n", 2, "is out of range"),
         ("a: 1\nb: os.environ/not-a-name\n", 2, "must name a variable"),
         ("a: 1\nb: \x00\n", 2, "does not allow"),
     ],
@@ -240,7 +243,7 @@ def test_no_text_breaks_the_reader(text):
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=40),
+    st.none() | st.booleans() | st.integers(-(2**63) + 1, 2**63 - 1) | st.text(max_size=40),
     lambda inner: st.lists(inner, max_size=3),
     max_leaves=10,
 )

@@ -90,6 +90,7 @@ async def run(options: Options, policy: Policy, scorer: Scorer, judge: LanguageJ
     asked = {measuring.by(METRICS[name]) for name in names}
     if "scorer" in asked:
         await scorer.warm()
+        _suited(policy, scorer)
     if judge is not None and "judge" in asked:
         await judge.warm()
     settings = _settings(options, policy, scorer, judge)
@@ -115,6 +116,13 @@ async def run(options: Options, policy: Policy, scorer: Scorer, judge: LanguageJ
         summary="\n\n".join(part for part in parts if part),
         problems=(*problems, *(f"{options.data}:{line}" for line in unchecked)),
     )
+
+
+def _suited(policy: Policy, scorer: Scorer) -> None:
+    """Refuse a calibration that was fitted to another scorer. Only a warm scorer has its name."""
+    if not policy.calibration.suits(scorer.name):
+        message = f"the policy's calibration is for the scorer {policy.calibration.scorer}, and this is {scorer.name}"
+        raise ValueError(message)
 
 
 def _baseline(options: Options, rows: Sequence[Row], judge: LanguageJudge | None) -> Baseline | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from proxy.evaluate.catalogue import HARMS
+from proxy.evaluate.catalogue import HARMS, MOST_SEVERE
 from proxy.evaluate.summary import share
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _rows(file: Path) -> list[dict[str, Any]]:
     except OSError as error:
         message = f"{file}: {(error.strerror or 'cannot be read').lower()}"
         raise ValueError(message) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         written = None
     rows = written.get("rows") if isinstance(written, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -85,7 +85,8 @@ def _severities(row: dict[str, Any]) -> dict[str, float]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value == value  # noqa: PLR0124 - not NaN
+    """Whether a value is a severity: nothing off the scale, nor NaN, is one."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_SEVERE
 
 
 def _compared(before: dict[str, float], after: dict[str, float]) -> Outputs:

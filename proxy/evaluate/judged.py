@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from proxy.evaluate.catalogue import METRICS, PATIENCE, Result
 from proxy.evaluate.rubrics import HARM_TASKS, INTENTS, RUBRICS
-from proxy.grounding.errors import GroundwardenError, Overloaded, ScoringError
-from proxy.scoring.asking import Asker, Question, could_not_check
+from proxy.grounding.errors import GroundwardenError, Overloaded
+from proxy.scoring.asking import PatientAsker, Question, could_not_check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -48,9 +48,8 @@ class LanguageJudge:
     def __init__(self, model: str, upstream: Callable[[], Upstream], *, timeout: float, at_once: int) -> None:
         self.model = model
         self.at_once = at_once
-        self._upstream, self._timeout = upstream, timeout
-        self._open = asyncio.Semaphore(at_once)
-        self._asker = Asker()
+        self._upstream = upstream
+        self._asker = PatientAsker(timeout=timeout, at_once=at_once)
 
     async def warm(self) -> None:
         """Ask once, about nobody's text, so that a judge that cannot be asked shows before the work, in its own words.
@@ -89,19 +88,10 @@ class LanguageJudge:
         """The object that came back. A busy judge is asked again."""
         for _ in range(PATIENCE - 1):
             try:
-                return await self._asked(question, told=told)
+                return await self._asker.ask(self._upstream, question, told=told)
             except Overloaded as error:
                 await asyncio.sleep(error.retry_after)
-        return await self._asked(question, told=told)
-
-    async def _asked(self, question: Question, *, told: bool) -> dict[str, Any]:
-        async with self._open:
-            try:
-                async with asyncio.timeout(self._timeout):
-                    return await self._asker.ask(self._upstream(), question, told=told)
-            except TimeoutError:
-                message = "the judge did not answer in time"
-                raise ScoringError(message, reason="timeout") from None
+        return await self._asker.ask(self._upstream, question, told=told)
 
 
 def _field(name: str) -> str:

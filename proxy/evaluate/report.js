@@ -12,6 +12,8 @@
     if (kind) made.className = kind;
     return made;
   };
+  // Cut off, not rounded: 2.997 fails where 3 passes.
+  const brief = (score) => String(Math.floor(score * 100 + 1e-6) / 100);
   let shown = page;
 
   const thresholds = () => checks.map((check) => Number(find(check).value));
@@ -73,7 +75,9 @@
     if (!talk) return "";
     try {
       const parsed = JSON.parse(talk);
-      const messages = (Array.isArray(parsed) ? parsed : parsed.messages).filter((each) => each.role === role);
+      const spoken = (each) => each.role === role && (each.content ?? "") !== "";
+      const messages = (Array.isArray(parsed) ? parsed : parsed.messages).filter(spoken);
+      if (!messages.length) return "";
       const content = messages[messages.length - 1].content;
       const text = typeof content === "string" ? content : JSON.stringify(content);
       return messages.length > 1 ? `(${messages.length} turns) … ${text}` : text;
@@ -88,7 +92,7 @@
     for (const [name, text] of Object.entries(row.inputs)) add(name, text);
     for (const name of names) {
       const [score, result, reason] = row.scores[name];
-      add(name, `${score === null ? "" : `${+score.toFixed(2)}, `}${result}${reason ? `: ${reason}` : ""}`);
+      add(name, `${score === null ? "" : `${brief(score)}, `}${result}${reason ? `: ${reason}` : ""}`);
     }
     if (row.jailbreak) add("jailbreak", row.jailbreak.reason);
     const line = make("tr", undefined, "all"), cell = make("td");
@@ -131,7 +135,7 @@
     made.append(text);
     for (const name of names) {
       const [score, result] = row.scores[name];
-      const word = score === null ? (result === "unknown" ? "?" : "–") : String(+score.toFixed(2));
+      const word = score === null ? (result === "unknown" ? "?" : "–") : brief(score);
       const bad = result === "fail" || result === "unknown";
       made.append(make("td", word, bad ? "number bad" : "number"));
     }

@@ -164,7 +164,10 @@ def _told(row: Results, name: str, *, texts: bool) -> list[Any]:
 
 
 def _answers(row: Results) -> Iterator[list[Any]]:
-    """Grounding and relevance of each answer: a number, null where there is nothing to judge, or "failed"."""
+    """Grounding and relevance of each answer: a number, null where there is nothing to judge, or "failed".
+
+    Without a source the proxy judges neither.
+    """
     columns = [list(_raw(row, check, name)) for check, name in _CHECKS.items()]
     for at in range(max(map(len, columns), default=0)):
         yield [each[at] if at < len(each) else None for each in columns]
@@ -178,7 +181,9 @@ def _raw(row: Results, check: str, name: str) -> Iterator[float | str | None]:
     else:
         turns = list(zip(several, row[f"{place}{PER_TURN}.{name}_properties"], strict=True))
     for status, properties in turns:
-        yield "failed" if status == "error" else (properties or {}).get(check)
+        told = properties or {}
+        unchecked = told.get("sources") == 0
+        yield "failed" if status == "error" else None if unchecked else told.get(check)
 
 
 def _inputs(row: Results) -> Iterator[tuple[str, str]]:

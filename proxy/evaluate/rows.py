@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -101,9 +102,11 @@ def read(file: Path) -> tuple[list[Row], list[BadLine]]:
 
 def _row(number: int, line: bytes) -> Row:
     try:
-        inputs = json.loads(line.decode("utf-8"), parse_constant=_no_constant)
+        inputs = json.loads(line.decode("utf-8"), parse_constant=_no_constant, parse_float=_finite)
     except UnicodeDecodeError:
         _refuse("is not UTF-8 text")
+    except _Wrong:
+        raise
     except (ValueError, RecursionError):
         _refuse("is not valid JSON; write one object a line")
     if not isinstance(inputs, dict):
@@ -115,6 +118,14 @@ def _row(number: int, line: bytes) -> Row:
 def _no_constant(_: str) -> None:
     """Refuse NaN and the infinities, which JSON does not have."""
     raise ValueError
+
+
+def _finite(written: str) -> float:
+    """Refuse what only an infinity could stand for (1e999): no results could be written that hold it."""
+    number = float(written)
+    if not math.isfinite(number):
+        _refuse("holds a number that is too large")
+    return number
 
 
 def _turns(inputs: dict[str, Any]) -> Sequence[Turn]:

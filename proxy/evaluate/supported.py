@@ -57,7 +57,12 @@ class Supported:
     def __init__(self, scorer: Scorer, policy: Policy) -> None:
         self._assessor = Assessor(scorer)
         self._policy = policy
-        self._made_by = {"scorer": scorer.name, "policy": f"{policy.name}@{policy.version}"}
+        self._scorer = scorer
+
+    @property
+    def _made_by(self) -> dict[str, str]:
+        """Asked for with each result, because a scorer has its name only once it is warm."""
+        return {"scorer": self._scorer.name, "policy": f"{self._policy.name}@{self._policy.version}"}
 
     async def measure(self, turn: Turn, names: Collection[str]) -> dict[str, Result]:
         """The results of those of the three metrics that are named. What the scorer fails on is an error."""
@@ -65,7 +70,7 @@ class Supported:
         kinds = [kind for kind, name in _NAMES.items() if name in names]
         if kinds:
             verdict = await self._verdict(turn, kinds)
-            found = {_NAMES[kind]: self._result(kind, verdict) for kind in kinds}
+            found = {_NAMES[kind]: self._result(kind, verdict, turn) for kind in kinds}
         if "similarity" in names:
             found["similarity"] = await self._similarity(turn)
         return found
@@ -100,20 +105,25 @@ class Supported:
         verdict = decide(await judging.all(split_claims(answer, query=context.query)), terms)
         return next((claim.failed for claim in verdict.claims if claim.failed), verdict)
 
-    def _result(self, kind: CheckKind, verdict: Verdict | str) -> Result:
+    def _result(self, kind: CheckKind, verdict: Verdict | str, turn: Turn) -> Result:
         if isinstance(verdict, str):
             return _failed(verdict)
         score = verdict.score(kind)
         judged = [claim for claim in verdict.claims if must_check(claim.claim, self._policy.abstention)]
         if not judged and score != 0:  # 0 is an abstention that the policy blocks
-            return Result(score=NOTHING_ASSERTED, reason=f"the answer {_SAID}", properties={**self._made_by})
+            return Result(score=NOTHING_ASSERTED, reason=f"the answer {_SAID}", properties=self._made_by)
         if score is None:
             return _failed("error")
         rule = self._policy.grounding if kind is CheckKind.GROUNDING else self._policy.relevance
         return Result(
             score=stars(score, rule.threshold),
             reason=_reason(kind, score, rule, judged),
-            properties={**self._made_by, kind.value: score, "claims": _told(kind, judged)},
+            properties={
+                **self._made_by,
+                "sources": len(turn.sources),
+                kind.value: score,
+                "claims": _told(kind, judged),
+            },
         )
 
     async def _similarity(self, turn: Turn) -> Result:

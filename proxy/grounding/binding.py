@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from proxy.grounding.asked import is_question, last_read_with
 from proxy.grounding.claims import segments
+from proxy.grounding.cutting import is_rule
 from proxy.grounding.evidence import MOST_OF_VALUE
 from proxy.grounding.types import Source, Window
 from proxy.grounding.words import terms, visible
@@ -109,8 +110,8 @@ def spoken_of(claim: str, windows: Iterable[Window], sources: Sequence[Source]) 
 
 
 def _told(source: Source, words: frozenset[str]) -> Iterator[str]:
-    for name, whole in source.attributes:
-        value = whole[:MOST_OF_VALUE].strip()
+    for called, whole in source.attributes:
+        name, value = called[:MOST_OF_VALUE], whole[:MOST_OF_VALUE].strip()
         if value and words.intersection(terms(name)):
             yield f"{name}: {value}"
         elif words.intersection(terms(value)):
@@ -273,7 +274,17 @@ def _values(words: frozenset[str], names: frozenset[str]) -> frozenset[str]:
 
 
 def _names(texts: Iterable[str]) -> frozenset[str]:
-    """Folded words that the source writes with a capital and never without; a claim may write them small."""
-    words = [word for text in texts for word in _WORD.findall(visible(text))]
+    """Folded words that the source writes with a capital and never without; a claim may write them small.
+
+    The header of a table names its columns and nothing else: "Plan" over "Pro" is no name.
+    """
+    words = [word for text in texts for word in _WORD.findall(_without_headers(visible(text)))]
     capital = {word.lower() for word in words if word[0].isupper()} - {word for word in words if word.islower()}
     return frozenset(folded for word in capital for folded in terms(word))
+
+
+def _without_headers(text: str) -> str:
+    """A text without the lines that head a table."""
+    lines = text.split("\n")
+    below = [*lines[1:], ""]
+    return "\n".join(line for line, under in zip(lines, below, strict=True) if "|" not in line or not is_rule(under))

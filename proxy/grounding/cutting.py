@@ -39,7 +39,6 @@ _LEAST_REACH = MAX_CLAIM_CHARS // (1 + max(_EXTRA))
 
 _CANDIDATE = re.compile(r"[.!?…\n。！？｡؟।]")
 _FULL_STOPS_WITHOUT_SPACE = frozenset("。！？｡")
-_CLOSERS = "\"'”’»)]}*_`」』）】"
 _AFTER_CLOSERS = re.compile(r"[\"'”’»)\]}*_`」』）】]*(?:\[[\w^, -]{1,12}\])*")
 _SOFT_BREAKS = re.compile(r"[;,:，、；：]\s|[，、；：]|\s")
 _QUOTE_ENDS = "」』"

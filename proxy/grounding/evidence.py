@@ -30,7 +30,7 @@ OVERLAP_TOKENS = 40
 """Tokens that neighbouring windows share at most, so that a fact at a seam stands whole in one of them."""
 
 MOST_OF_VALUE = 300
-"""Characters of an attribute's value that are read."""
+"""Characters of an attribute's value, and of its name, that are read."""
 
 _K1, _B = 1.2, 0.75
 _CHARS_PER_TOKEN = 8  # more than any language's words have on average

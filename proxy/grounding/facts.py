@@ -237,13 +237,14 @@ def compare(claim: Facts, evidence: Facts) -> Signs:
         denied |= differs
         answered |= asked
         opposed += opposites
-    swapped, remeasured = _swapped(claim, evidence), sum(_remeasured(value, evidence) for value in lacking)
+    swapped, exchanged = _swapped(claim, evidence)
+    remeasured = sum(_remeasured(value, evidence) for value in lacking)
     return Signs(
         numbers=len(values),
         numbers_absent=len(lacking),
         names=len(names),
         names_absent=len(unknown),
-        swapped=swapped,
+        swapped=swapped + exchanged,
         transposed=int(_transposed(claim, evidence)),
         negation=int(denied),
         answered=int(answered),
@@ -428,19 +429,20 @@ def _stands(pair: tuple[str, str], evidence: Facts, same: Mapping[str, frozenset
 # --- who has which value ----------------------------------------------------------------------------------------------
 
 
-def _swapped(claim: Facts, evidence: Facts) -> int:
+def _swapped(claim: Facts, evidence: Facts) -> tuple[int, int]:
+    """How many values and how many names the evidence says of another subject."""
     known = frozenset(evidence.places)
-    count = 0
+    values = count = 0
     for clause in claim.clauses[:MOST]:
         own = clause.own & known
-        count += sum(_misplaced_value(value, clause, own, evidence) for value in clause.values[:MOST] if value.counts)
+        values += sum(_misplaced_value(value, clause, own, evidence) for value in clause.values[:MOST] if value.counts)
         names = _name_words(claim, clause, evidence)
         count += sum(
             _misplaced_name(words, clause, own, evidence) or _in_anothers_place(words, claim, clause, evidence)
             for words in names
         )
         count += _roles_reversed(claim, clause, evidence)
-    return count
+    return values, count
 
 
 def _name_words(claim: Facts, clause: Clause, evidence: Facts) -> list[tuple[str, ...]]:

@@ -34,6 +34,12 @@ _PLAIN = re.compile(r"[A-Za-z\s,.'?!\"()-]*")
 _SPOKEN = re.compile(r"[^\W\d_](?:[^\W\d_]|[\s,.'’?!…\"«»„“”()¿¡、。！？・-])*")
 """The same for the other languages."""
 
+_FRIENDLY = re.compile(
+    "[\U0001f600-\U0001f60a\U0001f642\U0001f643\U0001f917\U0001f44b\U0001f64f\u263a\u2728]"
+    "[\ufe0f\U0001f3fb-\U0001f3ff]?"
+)
+"""Smiles, a wave, thanks: they say nothing. Thumbs, ticks and crosses may be the answer, and are not among them."""
+
 _MAX_CHARS = 300
 _MAX_COURTESY_WORDS, _MAX_QUESTION_WORDS, _MAX_ABSTENTION_WORDS = 20, 20, 32
 _WORD = re.compile(r"\w+(?:'\w+)?")
@@ -50,12 +56,13 @@ def kind_of(text: str, *, query: str | None = None) -> ClaimKind:
 def kind_for(text: str, asked: Asked) -> ClaimKind:
     """``kind_of``, with a query that serves for many sentences."""
     plain = _strip_markup(text)
+    smiles = not plain and _FRIENDLY.search(text) is not None
     words = len(_WORD.findall(plain))
     if words > _MAX_ABSTENTION_WORDS or len(plain) > _MAX_CHARS:
         return ClaimKind.ASSERTION
     manners = _courteous(plain) if words <= _MAX_COURTESY_WORDS else None
-    if manners is not None:
-        answers = _assents(plain, manners) and _may_mean_yes(asked)
+    if smiles or manners is not None:
+        answers = not smiles and manners is not None and _assents(plain, manners) and _may_mean_yes(asked)
         return ClaimKind.ASSERTION if answers else ClaimKind.COURTESY
     if is_label(text, asked) or announces(text, asked):
         return ClaimKind.HEADING
@@ -74,7 +81,7 @@ def is_assent(text: str) -> bool:
 
 
 def _strip_markup(text: str) -> str:
-    return re.sub(r"^[\s>#*+•–-]+|[*_`]+", "", normal(text)).strip()
+    return re.sub(r"^[\s>#*+•–-]+|[*_`]+", "", _FRIENDLY.sub(" ", normal(text))).strip()
 
 
 def _courteous(text: str) -> Manners | None:

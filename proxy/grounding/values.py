@@ -241,7 +241,7 @@ class _Reader:
         token = self._tokens[at]
         if token[0].isdecimal():
             return self._date_in_figures(at) or self._day_first(at)
-        if self._low[at] in ORDINALS:
+        if self._low[at] in ORDINALS or self._low[at] in SMALL:
             return self._day_first(at)
         if token in KANJI or token in KANJI_SCALES:
             return self._ideographic(at)
@@ -346,7 +346,7 @@ class _Reader:
         return _Number((number,), end, counts=self._tokens[at:end] != ("一",))
 
     def _day_first(self, at: int) -> Value | None:
-        day, end = self._day(at)
+        day, end = self._spelled_day(at)
         if self._low[end] in RANGE_MARKS or self._low[end] in {"and", "."}:
             end = self._day(end + 1)[1] if self._day(end + 1)[0] else end  # 3-5 March
         end += self._low[end] in OF
@@ -362,6 +362,8 @@ class _Reader:
         month = MONTHS[self._low[at]]
         after = at + 1 + (self._tokens[at + 1] == "." and self._tokens[at + 2][:1].isdecimal())
         day, end = self._day(after)
+        if self._tokens[after + 1] == "," and self._year(after + 2)[0]:
+            day, end = self._spelled_day(after)
         if day and self._low[end] in RANGE_MARKS and self._day(end + 1)[0]:
             end = self._day(end + 1)[1]  # March 3-5
         year, end = self._year(end)
@@ -380,6 +382,11 @@ class _Reader:
             return int(token), at + 1 + (self._low[at + 1] in ORDINAL_MARKS)
         number = self._ordinal(at)
         return (int(number.numbers[0]), number.end) if number and number.numbers[0] <= 31 else (0, at)  # noqa: PLR2004
+
+    def _spelled_day(self, at: int) -> tuple[int, int]:
+        """The day of a month, in figures or words: "seven August", but no "one March day"."""
+        day = int(SMALL.get(self._low[at], 0))
+        return (day, at + 1) if 1 < day <= 31 and self._low[at] not in UNSURE else self._day(at)  # noqa: PLR2004
 
     def _year(self, at: int) -> tuple[int, int]:
         """The year at a token, after a comma or "of", and the token after it; (0, at) when there is none."""

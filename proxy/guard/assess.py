@@ -29,7 +29,8 @@ from proxy.grounding.types import (
     Window,
 )
 from proxy.grounding.verdict import Terms, decide, must_check
-from proxy.guard.remembering import Remembering
+from proxy.grounding.words import terms
+from proxy.guard.caching import CachingScorer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -89,9 +90,9 @@ class Assessor:
     def __init__(self, scorer: Scorer) -> None:
         self._scorer = scorer
 
-    def remembering(self) -> Assessor:
+    def caching(self) -> Assessor:
         """One for a single exchange, which keeps what it has prepared and scored for whoever judges that again."""
-        return _RememberingAssessor(Remembering(self._scorer))
+        return _CachingAssessor(CachingScorer(self._scorer))
 
     def admit(self) -> None:
         """Raise ``Overloaded`` when the scorer's queue is full: asked before the model is."""
@@ -146,7 +147,7 @@ class Assessor:
         return sum(len(self._scorer.token_spans(text)) for text in texts)
 
 
-class _RememberingAssessor(Assessor):
+class _CachingAssessor(Assessor):
     """Prepares its one context once."""
 
     def __init__(self, scorer: Scorer) -> None:
@@ -363,12 +364,17 @@ class Judging:
         """Relevance that a claim owes to the sentence that supports it.
 
         "Hold the button for 10 seconds." does not say of what it is the answer; its source does. As long as the
-        sentence both supports it and addresses the query, whichever of the two is the less certain.
+        sentence both supports it and addresses the query, whichever of the two is the less certain. A claim that is a
+        sentence must hold half of the other's words: a long one may address the query with what the claim leaves out.
         """
-        sentence, support = next(((piece, support) for piece, support in found if piece.sentence), (None, 0.0))
-        if sentence is None or support < _SUPPORTED or sentence.text == alone:
+        piece, support = next(((piece, support) for piece, support in found if piece.sentence), (None, 0.0))
+        sentence = piece.parts[-1].text if piece else alone
+        if support < _SUPPORTED or sentence == alone:
             return 0.0
-        pairs = [Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=sentence.text) for query in queries]
+        words = set(terms(sentence))
+        if not is_fragment(alone) and 2 * len(words.intersection(terms(alone))) < len(words):
+            return 0.0
+        pairs = [Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=sentence) for query in queries]
         certain = min(support, max(await self._scorer.score(pairs)))
         odds = certain / max(1 - certain, _LEAST_DOUBT)
         return self._calibrated(CheckKind.RELEVANCE, odds**SOURCE_SLOPE / (odds**SOURCE_SLOPE + SOURCE_ODDS))

@@ -33,7 +33,10 @@ _Piece = TypeVar("_Piece")
 
 @dataclass(slots=True)
 class Meter:
-    """Where the time of one exchange went, in seconds; None for a stage that did not happen."""
+    """What is noted of one exchange on its way, for its record, its shadow and the audit.
+
+    Times are in seconds, None for a stage that did not happen.
+    """
 
     upstream: float | None = None
     scoring: float | None = None
@@ -46,9 +49,9 @@ class Meter:
     """The choices of a whole answer that nobody judged: a shadow may, and the audit hashes them."""
 
     def assessor_for(self, policy: Policy, assessor: Assessor) -> Assessor:
-        """The one to judge with: one that remembers, where the policy has a shadow."""
+        """The one to judge with: one that caches, where the policy has a shadow."""
         if policy.shadow is not None:
-            self.assessor = assessor = assessor.remembering()
+            self.assessor = assessor = assessor.caching()
         return assessor
 
     @contextmanager
@@ -170,7 +173,7 @@ async def _again(
 def to_name(policy: Policy, verdicts: Sequence[Verdict]) -> list[str]:
     """The sentences that a model is told of when it is asked again.
 
-    None where asking again is of no use: the answer may leave as it is, or was blocked for something else than its
+    Empty where asking again is of no use: the answer may leave as it is, or was blocked for something else than its
     sentences. Of an answer with several choices none is asked for again, for the others would change with it.
     """
     if len(verdicts) != 1:

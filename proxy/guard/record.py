@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+ERROR = "error"
+"""Stands in the place of an outcome where a request failed, or would have, before a verdict."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from proxy.grounding.errors import Overloaded, ScoringError
 from proxy.grounding.verdict import unsupported
-from proxy.scoring.base import Doubt, Revision
+from proxy.scoring.base import Revision, UnsupportedClaim
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -50,7 +50,7 @@ class Editor:
     ) -> Told:
         """A revision of each claim, of which there is at least one; None where none came in time that can be used."""
         asking = [
-            asyncio.create_task(self._reviser.revise(model, _doubt(result, context), reason=reason, rewrite=rewrite))
+            asyncio.create_task(self._reviser.revise(model, _as_shown(result, context), reason=reason, rewrite=rewrite))
             for result in results
         ]
         try:
@@ -62,10 +62,10 @@ class Editor:
         return {result.claim.index: _usable(outcome) for result, outcome in zip(results, outcomes, strict=True)}
 
 
-def _doubt(result: ClaimResult, context: GroundingContext) -> Doubt:
+def _as_shown(result: ClaimResult, context: GroundingContext) -> UnsupportedClaim:
     """What is shown of an ungrounded claim."""
     claim = result.claim
-    return Doubt(
+    return UnsupportedClaim(
         statement=claim.text[_marked(claim.text, 0, len(claim.text)) :],
         context=claim.context,
         query=context.query or "",
@@ -97,7 +97,7 @@ async def corrected(
 
     None when that cannot be had. What is still not grounded after the rewriting is left out, and the rest judged once
     more. A claim that nobody rewrote, or that cannot be scored, is no grounded one, and an answer of which nothing is
-    left is no correction.
+    left is no correction; nor is one that was not looked into, as too long a one is not.
     """
     edits: list[tuple[int, int, str]] = []
     for result in results:
@@ -113,7 +113,7 @@ async def corrected(
             verdict = await judge(text)
         except Overloaded:
             return None
-        if unscored(verdict):
+        if not verdict.claims or unscored(verdict):
             return None
         found = unsupported(verdict.claims, rule)
         if not found:

@@ -16,6 +16,7 @@ from proxy.grounding.errors import CallerError, Overloaded
 from proxy.grounding.types import CheckKind, Outcome
 from proxy.guard.assess import enforce_limits, without_scoring
 from proxy.guard.exchange import preparing
+from proxy.guard.record import ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,8 +31,11 @@ _log = logging.getLogger("groundwarden")
 MOST_WAITING = 64
 """Exchanges that a shadow may be behind. Each keeps its sources and its answer in memory."""
 
-REFUSED, SKIPPED = "error", "skipped"
-"""Beside the outcomes: the shadow would have refused the request; there was no room to judge it."""
+SKIPPED = "skipped"
+"""Stands in the place of an outcome where there was no room to judge, or judging broke off.
+
+``ERROR`` stands there where the shadow would have refused.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shadowed:
-    """How a second policy judged an exchange: an outcome, or one of the words above. Scores are in [0, 1]."""
+    """How a second policy judged an exchange: an outcome, ``ERROR`` or ``SKIPPED``. Scores are in [0, 1]."""
 
     tenant: str
     policy: str
@@ -90,13 +94,14 @@ class Shadows:
             self._report(await _judged(done, shadow))
         except Exception:  # noqa: BLE001 - nobody waits for this, and no request may fail for it
             _log.exception("a shadow could not judge an exchange")
+            self._report(_told(done, shadow, SKIPPED))
 
 
 async def _judged(done: Exchange, shadow: Policy) -> Shadowed:
     try:
         enforce_limits(shadow, done.context)
     except CallerError:
-        return _told(done, shadow, REFUSED)
+        return _told(done, shadow, ERROR)
     settled = without_scoring(shadow, done.context)
     if settled is not None:
         return _of(done, shadow, [settled])

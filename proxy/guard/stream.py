@@ -53,16 +53,16 @@ PIECES_AHEAD = 256
 CLAIMS_AHEAD = 64
 
 
-def release_of(policy: Policy, *, structured: bool, choices: int = 1, asks: Release | None = None) -> Release:
+def release_of(policy: Policy, *, structured: bool, choices: int = 1, sync: bool = False) -> Release:
     """When the text of an answer may leave: the one place that says so of a request.
 
-    As ``asks`` says, else as the policy does. At the end where the answer is ``structured`` (calls of tools, a format),
-    or where a block of one of several choices is an error for all. What the policy holds back besides, ``Following``
-    knows (``Policy.held_whole``).
+    As the policy says, or after its sentence where the request asks for ``sync``: stricter, never laxer. At the end
+    where the answer is ``structured`` (calls of tools, a format), or where a block of one of several choices is an
+    error for all. What the policy holds back besides, ``Following`` knows (``Policy.held_whole``).
     """
     if structured or (policy.on_block == "error" and choices > 1):
         return "buffer"
-    return asks or policy.stream
+    return "sentence" if sync and policy.stream == "after" else policy.stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
@@ -31,6 +32,7 @@ MAX_CAUSES = 4
 MAX_FRAMES = 12
 """Innermost frames kept of a traceback."""
 
+_AFTER_WORDS = re.compile(r"[\n(<]")
 _NAME_MARKS = frozenset("._:/@+-")
 _FIELDS = "groundwarden_fields"
 _MILLISECONDS = 1000
@@ -65,12 +67,18 @@ class JsonFormatter(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": _cut(record.getMessage(), MAX_MESSAGE),
+            "message": _cut(_message(record), MAX_MESSAGE),
         }
         line |= getattr(record, _FIELDS, {})
         if record.exc_info and record.exc_info[1] is not None:
             line["exceptions"] = [_describe(error) for error in _chain(record.exc_info[1])]
         return json.dumps(line)
+
+
+def _message(record: logging.LogRecord) -> str:
+    """What a line says. Asyncio's own begin with what happened; then come tasks, with what they choked on."""
+    message = record.getMessage()
+    return _AFTER_WORDS.split(message, maxsplit=1)[0].rstrip() if record.name == "asyncio" else message
 
 
 class LogSink:

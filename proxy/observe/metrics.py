@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_1_0_0, generate_latest
 
 from proxy.grounding.types import CheckKind, Outcome
+from proxy.guard.record import ERROR
 from proxy.guard.shadow import SKIPPED
 
 if TYPE_CHECKING:
@@ -26,13 +27,8 @@ if TYPE_CHECKING:
 OTHER = "other"
 """The label of everything that is not in its closed set."""
 
-ERROR = "error"
-"""The outcome of a request that failed before a verdict.
-
-INTERFACES §8 lists verdicts only; without this word a request answered 4xx or 5xx would be counted nowhere.
-"""
-
 OUTCOMES = frozenset(Outcome) | {ERROR}
+"""INTERFACES §8 lists verdicts only; without ``ERROR`` a request answered 4xx or 5xx would be counted nowhere."""
 SHADOW_OUTCOMES = OUTCOMES | {SKIPPED}
 CHECKS = frozenset({"grounding", "relevance", "missing_context", "uninspected", "scorer_error"})
 SURFACES = frozenset(

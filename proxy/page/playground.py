@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from proxy.grounding.errors import CallerError
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 _FIELDS = ("policy", "source", "query", "answer")
 
 
-async def judge(assessor: Assessor, policies: Mapping[str, Policy], body: bytes) -> dict[str, Any]:
+async def judge(assessor: Assessor, policies: Mapping[str, Policy], body: Mapping[str, Any]) -> dict[str, Any]:
     """Judge ``{"policy", "source", "query", "answer"}``, all texts; returns the trace that a caller would get.
 
     Raises ``CallerError`` for anything else, and what scoring raises.
@@ -38,14 +37,7 @@ async def judge(assessor: Assessor, policies: Mapping[str, Policy], body: bytes)
     return trace_of((verdict,), (part,), context, policy, meter)
 
 
-def _fields(body: bytes) -> dict[str, str]:
-    try:
-        given = json.loads(body)
-    except (ValueError, RecursionError):
-        given = None
-    if not isinstance(given, dict):
-        message = "The request body must be a JSON object."
-        raise CallerError(message, code="invalid_json")
+def _fields(given: Mapping[str, Any]) -> dict[str, str]:
     unknown = sorted(set(given) - set(_FIELDS))
     if unknown:
         message = f"There is no such field; the fields are {', '.join(_FIELDS)}."

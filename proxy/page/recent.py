@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from proxy.grounding.types import CheckKind
+from proxy.guard.record import ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,9 +28,6 @@ BINS = 20
 """Bars of a histogram, each as wide as the others; the last one has 1.0 too."""
 MAX_TEXT = 10_000
 """Characters kept of a query and of an answer."""
-
-ERROR = "error"
-"""The outcome of an exchange that failed before a verdict."""
 
 
 @dataclass(slots=True)
@@ -86,12 +84,15 @@ class Recent:
         }
 
     def _minute(self, number: int) -> _Minute:
+        self._forget(number)
         if not self._minutes or self._minutes[-1].number < number:
             self._minutes.append(_Minute(number))
-            self._forget(number)
         return self._minutes[-1]
 
     def _forget(self, number: int) -> None:
+        """Drop what is older than an hour, and what is yet to come: the clock has been put back since."""
+        while self._minutes and self._minutes[-1].number > number + 1:
+            self._minutes.pop()
         while self._minutes and self._minutes[0].number <= number - MINUTES:
             self._minutes.popleft()
 
@@ -146,7 +147,10 @@ def _text(judged: Judged | None) -> dict[str, Any] | None:
         "query": query[:MAX_TEXT] if query else None,
         "answers": [part.text[:MAX_TEXT] for part in judged.parts],
         "threshold": judged.policy.grounding.threshold,
-        "claims": [[_claim(result) for result in verdict.claims] for verdict in judged.verdicts],
+        "claims": [
+            [_claim(result) for result in verdict.claims if result.claim.start < MAX_TEXT]
+            for verdict in judged.verdicts
+        ],
     }
 
 

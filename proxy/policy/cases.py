@@ -91,6 +91,8 @@ def read_cases(file: Path, policies: Iterable[str]) -> tuple[list[Placed], list[
     A case whose policy is not named is of the policy that the file is named after, else of ``default``.
     """
     names = frozenset(policies)
+    if file.exists() and not file.is_file():  # a pipe would wait for a writer
+        return [], [Problem(file=file, message="is no ordinary file")]
     try:
         document = read(file)
     except ConfigError as error:

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
+import os
 import re
 import threading
 import time
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 DEFAULT = "default"
 """The policy of callers that name none. It always exists: without a file of that name it is the built-in defaults."""
+
+_log = logging.getLogger("groundwarden")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _SUFFIXES = {".yaml", ".yml"}
@@ -78,7 +82,7 @@ class _Files:
         digest = hashlib.sha256()
         for file, content in (*self.contents.items(), *sorted(self.named.items())):
             data = content.encode() if isinstance(content, str) else content
-            digest.update(f"{type(content).__name__} {file} {len(data)}\n".encode() + data)
+            digest.update(os.fsencode(file) + f" {type(content).__name__} {len(data)}\n".encode() + data)
         digest.update(repr(self.problems).encode())
         return digest.hexdigest()
 
@@ -159,6 +163,11 @@ class PolicyStore:
         except ConfigError as error:
             self._failed = error.problems
             return Reload(result="failure", problems=error.problems)
+        except Exception:  # noqa: BLE001 - whatever a folder holds, the set in force stays and the watching goes on
+            _log.exception("unexpected error while policies were read")
+            self._failed = (Problem(file=self.folder, message="cannot be used; the log says where that came up"),)
+            self._seen = files.fingerprint
+            return Reload(result="failure", problems=self._failed)
         self._failed = ()
         return Reload(result="success")
 
@@ -322,7 +331,9 @@ def _policy(shelf: _Shelf, name: str) -> Policy | None:
         return None
     keys = _validated(shelf, document)
     shelf.report(_unfit_shadow(shelf, name, document, keys))
-    return Policy.model_validate({**dict(keys), "name": name}) if keys else None
+    if keys is None or not _NAME.fullmatch(name):
+        return None
+    return Policy.model_validate({**dict(keys), "name": name})
 
 
 def _validated(shelf: _Shelf, document: Document) -> PolicyKeys | None:
@@ -376,7 +387,7 @@ def _unfit_shadow(shelf: _Shelf, name: str, document: Document, keys: PolicyKeys
         return
     if shadow not in shelf.files:
         if shadow != DEFAULT:
-            remedy = nearest(shadow, shelf.files) or DEFAULT
+            remedy = nearest(shadow, shelf.files.keys() - {name}) or DEFAULT
             yield document.problem(("shadow",), f"names a policy that does not exist; try {remedy}")
         return
     resolved = _resolved(shelf, shadow, ())
@@ -399,7 +410,7 @@ def _wrong_base(shelf: _Shelf, base: object, names: tuple[str, ...]) -> str | No
     if len(names) > _MAX_CHAIN:
         return f"is one of more than {_MAX_CHAIN} in a row; extend one further down"
     if base != DEFAULT and base not in shelf.files:
-        return f"names a policy that does not exist; try {nearest(base, shelf.files) or DEFAULT}"
+        return f"names a policy that does not exist; try {nearest(base, shelf.files.keys() - set(names)) or DEFAULT}"
     return None
 
 

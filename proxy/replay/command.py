@@ -24,17 +24,6 @@ if TYPE_CHECKING:
     from proxy.replay.rows import Row
     from proxy.scoring.base import Scorer
 
-REPLAYED = frozenset(
-    "grounding relevance on_missing_context on_scorer_error on_uninspected abstention trust tool_results history query "
-    "calibration limits timeout_ms retry models sample".split()
-)
-"""The keys of a policy whose change a replay shows, at least as an outcome that is not certain."""
-
-NO_OUTCOME = frozenset(
-    "description blocked_message redacted_message on_block stream citations allow_trace audit_text shadow".split()
-)
-"""The keys that change no outcome."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:

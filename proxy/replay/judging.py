@@ -5,8 +5,9 @@ known is taken at both its ends, and an answer that was stopped early with and w
 ways lead to the same outcome that one is certain; else the outcomes are told as what it may be, with the reasons why.
 
 A score depends a little on the policy that asked for it (``guard/assess.py``): evidence is looked for until support
-reaches 0.9 or the threshold, and a claim that leans on the one before is asked about alone where that would let it
-pass. So a changed threshold leaves some scores as a bound; they are treated as one. That the scorer fails where it
+reaches 0.9 or the threshold, a claim whose relevance falls short is asked about with its source besides, and one that
+leans on the claim before is asked about alone where that would let it pass. So a changed threshold leaves some scores
+as a bound; they are treated as one. That the scorer fails where it
 did not, or was not asked, is not among the ways.
 """
 
@@ -21,9 +22,9 @@ from proxy.grounding.errors import CallerError
 from proxy.grounding.types import CheckKind, Claim, ClaimResult, Outcome
 from proxy.grounding.verdict import decide, must_check
 from proxy.guard.assess import ENOUGH, enforce_sizes, shape_settles, terms_for
+from proxy.guard.record import ERROR
 from proxy.guard.redaction import blocked_instead
 from proxy.guard.rules import rules_of
-from proxy.replay.rows import ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,13 +41,14 @@ WHY = {
     "reading": "sources and query may be others: what is read from the messages has changed",
     "timeout": "a score that came too late then may be in time",
     "evidence": "support is at least what was recorded: with this threshold more evidence would be looked at",
+    "relevance": "a claim's relevance may be that of the sentence that supports it, which was or would be asked too",
     "leaning": "a claim would be asked about without the sentence before it, and was not then",
     "retry": "the model was, or would be, asked again",
     "not_asked": "the request was refused then, so there is no answer",
 }
 """Why an outcome is not certain."""
 
-RESCORABLE = frozenset({"not_scored", "calibration", "timeout", "evidence", "leaning"})
+RESCORABLE = frozenset({"not_scored", "calibration", "timeout", "evidence", "relevance", "leaning"})
 """What scoring anew settles, where the texts were recorded."""
 
 _ACTING = ("block", "redact")
@@ -254,7 +256,7 @@ class _Choice:
         if terms.grounding.active:
             support = self._unscored(result.support, recalibrated) or self._support(scored)
         if terms.relevance.active and terms.relevance_applies:
-            relevance = self._unscored(result.relevance, recalibrated)
+            relevance = self._unscored(result.relevance, recalibrated) or self._relevance(scored)
         if support is None and relevance is None:
             return None
         return _Bounds(support=support, relevance=relevance)
@@ -282,6 +284,7 @@ class _Choice:
             self._why.add("evidence")
         elif support >= max(ENOUGH, now) and then > max(ENOUGH, now):
             low = max(ENOUGH, now)
+            self._why.add("evidence")
         if scored.leans and now < then and support < then:
             low = 0.0
             self._why.add("leaning")
@@ -289,6 +292,23 @@ class _Choice:
             high = max(high, math.nextafter(now, 0.0))
             self._why.add("leaning")
         return None if low == high else (low, high)
+
+    def _relevance(self, scored: Scored) -> tuple[float, float] | None:
+        """The same of relevance: a claim whose own falls short is lent that of the sentence that supports it."""
+        relevance, was, now_ = scored.result.relevance, self._rules.grounding, self._terms.grounding
+        if relevance is None or not (was.active or now_.active):
+            return None
+        then, now = self._rules.relevance.threshold, self._terms.relevance.threshold
+        alike = was.active and now_.active
+        low = high = relevance
+        if relevance < now and now_.active and (relevance >= then or not alike):
+            high = 1.0
+        elif relevance >= now and was.active and then > 0 and not alike:
+            low = 0.0
+        if low == high:
+            return None
+        self._why.add("relevance")
+        return low, high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ Rules of this file
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -23,7 +24,7 @@ from proxy.scoring.dispatch import seconds_to_wait
 from proxy.scoring.tokens import without_lone_surrogates
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from proxy.upstream.base import JsonObject, Upstream
 
@@ -99,6 +100,27 @@ class Asker:
         return hmac.new(self._secret, texts, hashlib.sha256).hexdigest()[:32]
 
 
+class PatientAsker:
+    """An ``Asker`` for whoever has no ``Dispatch`` before it: ``at_once`` questions may be open, the others wait.
+
+    ``timeout`` is the seconds that one may take once it is asked.
+    """
+
+    def __init__(self, *, timeout: float, at_once: int) -> None:
+        self._timeout = timeout
+        self._open = asyncio.Semaphore(at_once)
+        self._asker = Asker()
+
+    async def ask(self, upstream: Callable[[], Upstream], question: Question, *, told: bool = False) -> JsonObject:
+        """As ``Asker.ask``; ``upstream`` gives the deployment whose turn it is then."""
+        async with self._open:
+            try:
+                async with asyncio.timeout(self._timeout):
+                    return await self._asker.ask(upstream(), question, told=told)
+            except TimeoutError:
+                raise _late() from None
+
+
 def _response_format(question: Question) -> JsonObject:
     """What servers call strict structured output."""
     schema = {
@@ -165,8 +187,12 @@ def could_not_check(why: str) -> NoReturn:
 def _not_asked(error: UpstreamError, *, told: bool) -> ScoringError | Overloaded:
     """What an upstream's failure is to whoever asked."""
     if isinstance(error, UpstreamTimeout):
-        return ScoringError("the judge did not answer in time", reason="timeout")
+        return _late()
     if error.status == 429:  # noqa: PLR2004 - HTTP's own number
         return Overloaded("the judge is busy", retry_after=seconds_to_wait(error.retry_after))
     words = f": {error.message}" if told else ""
     return ScoringError(f"the judge could not be asked (HTTP {error.status}){words}")
+
+
+def _late() -> ScoringError:
+    return ScoringError("the judge did not answer in time", reason="timeout")

@@ -127,7 +127,7 @@ def checked(scores: Sequence[float], count: int) -> list[float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doubt:
+class UnsupportedClaim:
     """A claim that is not supported, as a language model is shown it.
 
     ``statement`` is read with ``context`` from earlier in the answer, and with ``query``; either may be "".
@@ -155,6 +155,6 @@ class Reviser(Protocol):
     model: str
     """Who is asked when a request names no model."""
 
-    async def revise(self, model: str, doubt: Doubt, *, reason: bool, rewrite: bool) -> Revision:
+    async def revise(self, model: str, claim: UnsupportedClaim, *, reason: bool, rewrite: bool) -> Revision:
         """Ask one model about one claim. Raises ``ScoringError``, or ``Overloaded``, for no usable answer."""
         ...

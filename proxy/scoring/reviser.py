@@ -6,18 +6,17 @@ for whoever asked to judge.
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
-from proxy.grounding.errors import ScoringError
-from proxy.scoring.asking import Asker, Question, could_not_check
+from proxy.scoring.asking import PatientAsker, Question, could_not_check
 from proxy.scoring.base import Revision
 from proxy.scoring.tokens import estimated_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from proxy.scoring.base import Doubt
+    from proxy.scoring.base import UnsupportedClaim
     from proxy.upstream.base import JsonObject, Upstream
 
 MAX_TOKENS = 4096
@@ -49,20 +48,13 @@ class LanguageReviser:
 
     def __init__(self, model: str, upstream: Callable[[str], Upstream], *, timeout: float, at_once: int) -> None:
         self.model = model
-        self._upstream, self._timeout = upstream, timeout
-        self._open = asyncio.Semaphore(at_once)
-        self._asker = Asker()
+        self._upstream = upstream
+        self._asker = PatientAsker(timeout=timeout, at_once=at_once)
 
-    async def revise(self, model: str, doubt: Doubt, *, reason: bool, rewrite: bool) -> Revision:
+    async def revise(self, model: str, claim: UnsupportedClaim, *, reason: bool, rewrite: bool) -> Revision:
         """Ask one model about one claim. Raises ``ScoringError``, or ``Overloaded``, for no usable answer."""
-        question = _question(doubt, reason=reason, rewrite=rewrite)
-        async with self._open:
-            try:
-                async with asyncio.timeout(self._timeout):
-                    said = await self._asker.ask(self._upstream(model), question)
-            except TimeoutError:
-                message = "the judge did not answer in time"
-                raise ScoringError(message, reason="timeout") from None
+        question = _question(claim, reason=reason, rewrite=rewrite)
+        said = await self._asker.ask(partial(self._upstream, model), question)
         return Revision(
             reason=_text(said, "reason", may_be_empty=False) if reason else None,
             rewritten=_text(said, "rewritten", may_be_empty=True) if rewrite else None,
@@ -76,8 +68,8 @@ def _text(said: JsonObject, field: str, *, may_be_empty: bool) -> str:
     return value.strip()
 
 
-def _question(doubt: Doubt, *, reason: bool, rewrite: bool) -> Question:
-    read_with = {"QUESTION": doubt.query, "CONTEXT": doubt.context}
+def _question(claim: UnsupportedClaim, *, reason: bool, rewrite: bool) -> Question:
+    read_with = {"QUESTION": claim.query, "CONTEXT": claim.context}
     read_with = {name: text for name, text in read_with.items() if text}
     task = _TASK.format(read_with="".join(_READ_WITH[name] for name in read_with))
     wanted = [name for name, asked in (("reason", reason), ("rewritten", rewrite)) if asked]
@@ -86,20 +78,20 @@ def _question(doubt: Doubt, *, reason: bool, rewrite: bool) -> Question:
         role="editor",
         done="checked and corrected",
         task=task + _REASON * reason + _REWRITE * rewrite,
-        texts={"SOURCE": _shown(doubt), **read_with, "STATEMENT": doubt.statement},
+        texts={"SOURCE": _shown(claim), **read_with, "STATEMENT": claim.statement},
         fields={name: {"type": "string"} for name in wanted},
         answer="{" + ", ".join(f'"{name}": a text' for name in wanted) + "}",
     )
 
 
-def _shown(doubt: Doubt) -> str:
+def _shown(claim: UnsupportedClaim) -> str:
     """The sources, or where they are too long the passages that fit, nearest first."""
-    whole = _BETWEEN.join(doubt.sources)
+    whole = _BETWEEN.join(claim.sources)
     if _fits(whole, MAX_TOKENS):
         return whole
     kept: list[str] = []
     room = MAX_TOKENS
-    for passage in doubt.passages or (whole[: MAX_TOKENS * 2],):
+    for passage in claim.passages or (whole[: MAX_TOKENS * 2],):
         if kept and not _fits(passage, room):
             break
         kept.append(passage)

@@ -118,6 +118,26 @@ class Spelled:
         )
 
 
+class Around:
+    """Fields of no known use, over a whole stream: what each says may be too short for a text, and all together one."""
+
+    def __init__(self) -> None:
+        self._joined = _Joined()
+        self._seen: set[str] = set()
+
+    def add(self, fields: JsonObject, *, said: bool) -> bool:
+        """Take one event's; return whether a string came that is new after text has been ``said``."""
+        self._joined.add(fields)
+        new = set(_strings(fields)) - self._seen
+        if not said:
+            self._seen |= new
+        return said and bool(new)
+
+    def spell(self) -> bool:
+        """Whether they read like text."""
+        return bool(undeclared(self._joined.fields(), frozenset()))
+
+
 class Watch:
     """Says of each chunk of a stream whether it can be judged by its text alone, or must wait for the whole.
 
@@ -217,11 +237,11 @@ def prompt_text(body: JsonObject) -> str:
 
 def _some(parts: list[AnswerPart]) -> list[AnswerPart]:
     if not parts:
-        raise _malformed()
+        raise malformed()
     return parts
 
 
-def _malformed() -> UpstreamError:
+def malformed() -> UpstreamError:
     """What is not shaped like an answer cannot be inspected, and is not released."""
     return UpstreamError("The model's reply is not a chat completion.")
 
@@ -230,7 +250,7 @@ def choices_of(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:
     """The choices of a reply or chunk, with their places. Raises ``UpstreamError`` where they are none."""
     choices = body.get("choices") or []
     if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
-        raise _malformed()
+        raise malformed()
     return enumerate(choices)
 
 
@@ -244,7 +264,7 @@ def object_in(choice: JsonObject, name: str) -> JsonObject:
     """A field that holds an object, {} where it holds nothing. Raises ``UpstreamError`` where it holds else."""
     value = choice.get(name) or {}
     if not isinstance(value, dict):
-        raise _malformed()
+        raise malformed()
     return value
 
 
@@ -330,7 +350,7 @@ def _without_thoughts(content: Any) -> Any:
     """Content without the parts that some providers think in; the same object when there are none."""
     if not isinstance(content, list):
         return content
-    kept = [part for part in content if not (isinstance(part, dict) and part.get("type") in _THOUGHTS)]
+    kept = [part for part in content if not (isinstance(part, dict) and str(part.get("type")) in _THOUGHTS)]
     return content if len(kept) == len(content) else kept
 
 
@@ -341,7 +361,7 @@ def _reasoning(message: JsonObject, holds: Callable[[Any], bool] = holds_text) -
 
 
 def _is_text(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") in _TEXT_PARTS and isinstance(part.get("text"), str)
+    return isinstance(part, dict) and str(part.get("type")) in _TEXT_PARTS and isinstance(part.get("text"), str)
 
 
 def _has_string(value: Any) -> bool:

@@ -11,7 +11,7 @@ import json
 import logging
 import re
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,13 +23,12 @@ from proxy.grounding.errors import CallerError, GroundwardenError, Late, Overloa
 from proxy.grounding.types import CheckKind, Outcome, Verdict
 from proxy.guard.exchange import Meter
 from proxy.guard.record import Judged, Record, Sink
-from proxy.guard.sample import Sampled
 from proxy.guard.shadow import Exchange, Shadows
+from proxy.surfaces.events import CLIENT_CLOSED, INTERNAL, EventStream, left
 from proxy.upstream.base import to_json
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-    from starlette.types import Receive, Scope, Send
 
     from proxy.access import Access, Caller
     from proxy.grounding.types import GroundingContext
@@ -46,17 +45,9 @@ MAX_JSON_DEPTH = 64
 BODY_SECONDS = 20.0
 """What a request body may take to arrive; a half-sent one holds up a graceful stop no longer than this."""
 
-START_SECONDS = 5.0
-"""When a streamed reply begins at the latest, though nothing may leave yet."""
-
-KEEP_ALIVE, KEEP_ALIVE_SECONDS = b": keep-alive\n\n", 5.0
-"""The comment that says that the stream is alive, and how often it says so while nothing else leaves."""
-
-_QUALIFIERS = ("grounding_source", "query", "guard_content")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _RETRY_AFTER = re.compile(r"\d{1,9}|[A-Z][a-z]{2}, [\w: ]{20,25}")  # RFC 9110, section 10.2.3
-_CLIENT_CLOSED = 499  # nginx's word for it; only the record sees it
-_INTERNAL = "Something went wrong on our side. The request id tells the operator where to look."
 
 
 class Models(Protocol):
@@ -168,7 +159,7 @@ class Ledger:
             model=self.model,
             outcome=self.outcome() if self.verdicts else None,
             status=status,
-            error=error.code if error else None,
+            error=_code(error) if error else None,
             grounding=self.score(CheckKind.GROUNDING),
             relevance=self.score(CheckKind.RELEVANCE),
             reasons=_words(v.reasons for v in self.verdicts if v.blocked),
@@ -198,6 +189,11 @@ class Ledger:
         if isinstance(error, Overloaded):
             return ("overloaded",)
         return tuple(result.failed for v in self.verdicts for result in v.claims if result.failed)
+
+
+def _code(error: GroundwardenError) -> str | None:
+    """An error's code, as records have it. A model's own may be anything, also a sentence that quotes, or missing."""
+    return error.code if _CODE.fullmatch(error.code or "") else type(error).code
 
 
 def _words(groups: Any) -> tuple[str, ...]:
@@ -250,7 +246,7 @@ def endpoint(
 
     async def serve(request: Request) -> Response:
         ledger = Ledger(surface=surface or "", request_id=_request_id(request))
-        response, error = Response(status_code=_CLIENT_CLOSED), None
+        response, error = Response(status_code=CLIENT_CLOSED), None
         try:
             call = await _read(services, request, ledger, signatures)
             response = await _while_connected(request, handler(call)) or response
@@ -260,7 +256,7 @@ def endpoint(
             error = raised
         except Exception:  # noqa: BLE001 - the last line: callers get a generic error, the log gets the place
             _log.exception("unexpected error in request %s", ledger.request_id)
-            error = GroundwardenError(_INTERNAL)
+            error = GroundwardenError(INTERNAL)
         finally:
             if error is not None:
                 response = json_response(*render_error(error))
@@ -317,7 +313,8 @@ async def _read(services: Services, request: Request, ledger: Ledger, signatures
     else:
         await _enter(services, ledger, caller := services.access.identify(request.headers))
         body = await read_body(request, services.max_body_bytes)
-    ledger.policies = Sampled(services.policies(), ledger.request_id)
+    named = services.policies().items()
+    ledger.policies = {name: policy.for_request(ledger.request_id) for name, policy in named}
     return Call(
         body=body,
         path=request.path_params,
@@ -337,7 +334,7 @@ def _request_id(request: Request) -> str:
 async def _while_connected(request: Request, work: Awaitable[Response]) -> Response | None:
     """Finish ``work``, or cancel it and return None when the client leaves first."""
     working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_left(request.receive))
+    leaving = asyncio.ensure_future(left(request.receive))
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
         return await working if working.done() else None
@@ -345,107 +342,6 @@ async def _while_connected(request: Request, work: Awaitable[Response]) -> Respo
         leaving.cancel()
         working.cancel()
         await asyncio.gather(working, leaving, return_exceptions=True)
-
-
-async def _left(receive: Receive) -> None:
-    """Wait for the client to leave; its body is read already."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-class Paced:
-    """Events read with patience. Close it on every path: that closes what the events come from."""
-
-    def __init__(self, events: AsyncGenerator[bytes, None]) -> None:
-        self._events = events
-        self._next: asyncio.Task[bytes] | None = None
-
-    async def next(self, seconds: float) -> bytes | None:
-        """The next event; None when none came in time, and then nothing is lost. ``StopAsyncIteration`` at the end."""
-        if self._next is None:
-            self._next = asyncio.ensure_future(anext(self._events))
-        await asyncio.wait((self._next,), timeout=seconds)
-        if not self._next.done():
-            return None
-        coming, self._next = self._next, None
-        return coming.result()
-
-    async def close(self) -> None:
-        """Stop reading."""
-        if self._next is not None:
-            self._next.cancel()
-            await asyncio.gather(self._next, return_exceptions=True)
-        await self._events.aclose()
-
-
-class EventStream(Response):
-    """Events, each sent as it comes; ``keep_alive`` between them so that nobody takes the line for dead.
-
-    ``first`` are the events that are there already. When the client leaves, ``events`` are closed; so they are at the
-    end. An error in mid-stream becomes the event that ``render_error`` makes of it. ``finished`` is called once, with
-    the status and the error if there was one, before the caller sees the end: whoever has seen it finds it counted.
-    """
-
-    def __init__(
-        self,
-        first: bytes,
-        events: Paced,
-        headers: Mapping[str, str],
-        render_error: Callable[[GroundwardenError], bytes],
-        *,
-        keep_alive: bytes = KEEP_ALIVE,
-    ) -> None:
-        super().__init__(headers=headers)
-        del self.headers["content-length"]
-        self.finished: Callable[[int, GroundwardenError | None], None] = lambda *_: None
-        self._first, self._events, self._render_error = first, events, render_error
-        self._keep_alive = keep_alive
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's shape
-        """Send everything."""
-        sending = asyncio.ensure_future(self._send(send))
-        leaving = asyncio.ensure_future(_left(receive))
-        try:
-            await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
-            if sending.done():
-                sending.result()
-        except OSError:
-            pass  # the client left while something was being sent
-        finally:
-            sending.cancel()
-            leaving.cancel()
-            try:
-                await asyncio.gather(sending, leaving, return_exceptions=True)
-                await self._events.close()
-            finally:
-                self._finish(_CLIENT_CLOSED)
-
-    def _finish(self, status: int, error: GroundwardenError | None = None) -> None:
-        finished, self.finished = self.finished, lambda *_: None
-        finished(status, error)
-
-    async def _send(self, send: Send) -> None:
-        async def body(content: bytes, *, more: bool = True) -> None:
-            await send({"type": "http.response.body", "body": content, "more_body": more})
-
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        await body(self._first or self._keep_alive)
-        while not isinstance(event := await self._next(), GroundwardenError | None):
-            await body(event)
-        self._finish(self.status_code, event)
-        await body(b"" if event is None else self._render_error(event), more=False)
-
-    async def _next(self) -> bytes | GroundwardenError | None:
-        """The next event; what went wrong; None at the end."""
-        try:
-            return await self._events.next(KEEP_ALIVE_SECONDS) or self._keep_alive
-        except StopAsyncIteration:
-            return None
-        except GroundwardenError as raised:
-            return raised
-        except Exception:  # noqa: BLE001 - as in the frame
-            _log.exception("unexpected error in a stream")
-            return GroundwardenError(_INTERNAL)
 
 
 def json_response(status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
@@ -513,12 +409,3 @@ def _refuse_depth(value: Any) -> None:
         if not level:
             return
     raise _too_deep()
-
-
-def qualifiers_of(value: Any, path: str) -> tuple[str, ...]:
-    """The qualifiers of one of Bedrock's text blocks, as botocore's model names them. Raises ``CallerError``."""
-    qualifiers = value.get("qualifiers") or []
-    if not isinstance(qualifiers, list) or any(qualifier not in _QUALIFIERS for qualifier in qualifiers):
-        message = f"{path}.qualifiers must be a list of {', '.join(_QUALIFIERS)}."
-        raise CallerError(message, param=f"{path}.qualifiers")
-    return tuple(qualifiers)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from proxy.grounding.errors import CallerError
 from proxy.grounding.tags import Marked, scan, validate_suffix
 from proxy.grounding.types import GroundingContext, Source
-from proxy.surfaces.base import qualifiers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -21,8 +20,12 @@ if TYPE_CHECKING:
     from proxy.policy.model import Policy
 
 CONFIG_FIELD = "amazon-bedrock-guardrailConfig"
+STREAM_MODES = {"SYNCHRONOUS": "sync", "ASYNCHRONOUS": "async"}
+"""What a body's ``streamProcessingMode`` may say, and Converse's word for it."""
+
 _TYPED_PARTS = {"grounding_source": ("grounding_source",), "query": ("query",), "guarded_text": ("guard_content",)}
 _TEXT_PARTS = ("text", "input_text", "output_text")
+_QUALIFIERS = ("grounding_source", "query", "guard_content")
 
 JsonObject = dict[str, Any]
 
@@ -106,7 +109,7 @@ def _as_input(new: Any, old: Any) -> Any:
     if not isinstance(new, list) or new is old:
         return new
     return [
-        {**part, "type": "input_text"} if part is not before and before.get("type") not in _TEXT_PARTS else part
+        {**part, "type": "input_text"} if part is not before and str(before.get("type")) not in _TEXT_PARTS else part
         for part, before in zip(new, old, strict=True)
     ]
 
@@ -136,8 +139,14 @@ def _suffix(config: Any) -> str | None:
         message = f"{CONFIG_FIELD} must be an object."
         raise CallerError(message, param=CONFIG_FIELD)
     for unknown in set(config) - {"tagSuffix", "streamProcessingMode"}:
-        message = f"{CONFIG_FIELD}.{unknown[:64]} has no effect here: your key decides which policy applies."
+        message = (
+            f"{CONFIG_FIELD}.{unknown[:64]} is not a known field here; known are tagSuffix and streamProcessingMode. "
+            "Your key decides which policy applies."
+        )
         raise CallerError(message, param=f"{CONFIG_FIELD}.{unknown[:64]}")
+    if config.get("streamProcessingMode", "SYNCHRONOUS") not in [*STREAM_MODES]:
+        message = f"{CONFIG_FIELD}.streamProcessingMode must be one of {', '.join(STREAM_MODES)}."
+        raise CallerError(message, param=f"{CONFIG_FIELD}.streamProcessingMode")
     return validate_suffix(config["tagSuffix"]) if "tagSuffix" in config else None
 
 
@@ -276,8 +285,17 @@ def _guard_content(value: Any, path: str) -> tuple[str, tuple[str, ...]]:
     if not isinstance(block, dict):
         message = f'{path} must hold a text block: {{"text": {{"text": …, "qualifiers": […]}}}}.'
         raise CallerError(message, param=path)
-    qualifiers = qualifiers_of(block, f"{path}.text")
+    qualifiers = _qualifiers(block, f"{path}.text")
     return _string(block.get("text"), f"{path}.text.text"), qualifiers
+
+
+def _qualifiers(block: JsonObject, path: str) -> tuple[str, ...]:
+    """What a text block is, in Bedrock's words."""
+    qualifiers = block.get("qualifiers") or []
+    if not isinstance(qualifiers, list) or any(qualifier not in _QUALIFIERS for qualifier in qualifiers):
+        message = f"{path}.qualifiers must be a list of {', '.join(_QUALIFIERS)}."
+        raise CallerError(message, param=f"{path}.qualifiers")
+    return tuple(qualifiers)
 
 
 def _string(value: Any, path: str) -> str:
@@ -317,7 +335,7 @@ def _listed(value: Any, path: str) -> Iterator[tuple[Any, str]]:
         yield from _listed(value["contexts"] or [], f"{path}.contexts")
         return
     if not isinstance(value, list):
-        message = f"{path} must be a list."
+        message = f"{path} must be a list, of texts or of objects with a text."
         raise CallerError(message, param=path)
     for at, each in enumerate(value):
         place = f"{path}[{at}]"

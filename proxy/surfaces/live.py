@@ -7,6 +7,7 @@ is sent before something may leave, so a block until then may be an error (``on_
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -15,7 +16,7 @@ from proxy.grounding.errors import GroundwardenError, UpstreamError
 from proxy.guard.assess import without_scoring
 from proxy.guard.exchange import timed
 from proxy.guard.stream import Finished, Following, Refused, Released
-from proxy.surfaces.base import KEEP_ALIVE, START_SECONDS, EventStream, Paced
+from proxy.surfaces.events import KEEP_ALIVE, START_SECONDS, EventStream, Paced
 from proxy.surfaces.midstream import harmless
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from proxy.surfaces.base import Ledger, Services
 
 JsonObject = dict[str, Any]
+
+UNSAID_AT_ONCE = 256
+"""Steps in a row of which nothing is said (what a policy strips), until others have their turn."""
+
 _Item = TypeVar("_Item")
 
 
@@ -159,13 +164,17 @@ class Live(Generic[_Item]):
             edit=self.voice.edited,
             again=self.voice.again if self.asks_again else None,
         )
+        unsaid = 0  # in a row
         try:
             async with aclosing(following.steps()) as steps:
                 async for step in steps:
                     self.ledger.verdicts = following.verdicts or ()
                     said = await self._finish(step) if isinstance(step, Finished) else self._event(step)
+                    unsaid = 0 if said else unsaid + 1
                     if said:
                         yield said
+                    elif unsaid % UNSAID_AT_ONCE == 0:
+                        await asyncio.sleep(0)
         except UpstreamError as error:
             raise (harmless(error) if self.voice.spoke else error) from None
 

@@ -108,7 +108,7 @@ def _content(said: JsonObject, text: str) -> JsonObject:
     content = said.get("content")
     if not isinstance(content, list):
         return {"content": text} if isinstance(content, str) or text else {}
-    texts = [at for at, part in enumerate(content) if isinstance(part, dict) and part.get("type") in _TEXT_PARTS]
+    texts = [at for at, part in enumerate(content) if isinstance(part, dict) and str(part.get("type")) in _TEXT_PARTS]
     first = texts[0] if texts else -1
     return {
         "content": [

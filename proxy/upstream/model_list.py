@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -35,6 +36,8 @@ _ROUTER_ONLY = frozenset(
     "stream_timeout_by_service_tier callbacks success_callback failure_callback service_callback input_callback "
     "litellm_params model_list allow_client_keepalive_override keepalive_seconds retry_policy retry_strategy".split()
 )
+_SLIP = 0.8
+"""From this likeness on (of difflib's, 0 to 1) a key is taken for a slip of the pen."""
 _NEVER_DEFAULTS = frozenset({"messages", "stream", "stream_options"})
 
 
@@ -255,6 +258,12 @@ class _Reader:
         plain = {key: item for key, item in given.items() if key not in _TYPED | STEERING_FIELDS}
         for key in (plain.keys() | body.keys()) & (_NEVER_DEFAULTS | {"model"}):
             self.complain((*path, key), "belongs to the caller's request")
+        for key in plain:
+            # What is not known goes into the request, so a misspelt timeout would be sent to the model, and be none.
+            meant = get_close_matches(str(key), sorted(_TYPED - {"model"}), n=1, cutoff=_SLIP)
+            if meant:
+                message = f"is not a known key; try {meant[0]}, or extra_body for a field of the request with this name"
+                self.complain((*path, key), message)
         return {**plain, **body}
 
     def seconds(self, path: Path, value: object, default: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
     from proxy.upstream.model_list import LiteLLMParams
     from proxy.upstream.sse import Event
+
+MAX_DEPTH = 100
+"""Levels of a reply: more than any has, and few enough to be looked into by functions that call themselves."""
 
 MAX_MESSAGE = 2000
 """Characters of an upstream's error message that are shown."""
@@ -29,14 +33,14 @@ _HIDDEN = frozenset({401, 403, 407})  # about our credentials, not the caller's
 def parse_object(raw: bytes) -> JsonObject:
     """Parse UTF-8 JSON that must be one object. Raises ``UpstreamError`` (502) for anything else.
 
-    NaN and Infinity, nesting too deep to read, and a key given twice are refused too: of a doubled key, clients
-    differ in which value they take, so what was judged might not be what is read.
+    NaN and Infinity, numbers too large to hold, nesting too deep to look into, and a key given twice are refused too:
+    of a doubled key, clients differ in which value they take, so what was judged might not be what is read.
     """
     try:
         value = _STRICT.decode(raw.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         raise UpstreamError(BROKEN) from None
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or (raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _is_deep(value)):
         raise UpstreamError(BROKEN)
     return value
 
@@ -160,6 +164,22 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
+def _number(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether anything inside lies more than ``MAX_DEPTH`` levels deep."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        below = (child for node in level for child in (node.values() if isinstance(node, dict) else node))
+        level = [child for child in below if isinstance(child, dict | list)]
+        if not level:
+            return False
+    return True
+
+
 def _unique(pairs: list[tuple[str, Any]]) -> JsonObject:
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -168,4 +188,4 @@ def _unique(pairs: list[tuple[str, Any]]) -> JsonObject:
     return found
 
 
-_STRICT = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_unique)
+_STRICT = json.JSONDecoder(parse_constant=_refuse, parse_float=_number, object_pairs_hook=_unique)

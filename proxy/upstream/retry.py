@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
@@ -18,6 +19,7 @@ LONGEST_WAIT = 8.0
 LONGEST_ASKED_WAIT = 60.0
 """Seconds: before the first repetition, the most that doubling leads to, the most that a Retry-After may ask."""
 
+_SECONDS = re.compile(r"[0-9]{1,9}")  # Python reads no number of some thousand digits
 _RETRIED = frozenset({408, 409, 429})
 
 T = TypeVar("T")
@@ -50,7 +52,7 @@ async def persist(attempt: Callable[[], Awaitable[T | Failure]], max_retries: in
 
 def _wait(made: int, retry_after: str | None) -> float:
     """Return seconds to wait: as asked if that is short, else doubling, with jitter."""
-    if retry_after is not None and retry_after.isdecimal() and int(retry_after) <= LONGEST_ASKED_WAIT:
+    if retry_after is not None and _SECONDS.fullmatch(retry_after) and int(retry_after) <= LONGEST_ASKED_WAIT:
         return float(retry_after)
     longest: float = min(FIRST_WAIT * 2**made, LONGEST_WAIT)
     return longest * random.uniform(0.75, 1.0)  # noqa: S311 - spreads load, keeps no secret

@@ -78,10 +78,12 @@ def test_the_first_steps_show_a_block(started):
 
 
 def test_only_docker_s_commands_are_not_run():
-    """Of what the run-book says to type, only the keys and Docker's own line are left out above."""
+    """Of what the run-book says to type, only the keys and Docker's own two lines are left out above."""
     left_out = [command for command in commands() if command.startswith(("export", "docker"))]
-    assert len(left_out) == 2
-    assert len(commands()) == 8
+    assert len(left_out) == 3
+    assert len(commands()) == 9
+    [check] = [command for command in left_out if " check " in command]
+    assert f"config.yaml:{check.split()[-1]}:ro" in (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
 
 
 def test_a_reload_can_be_asked_for(started):

@@ -11,9 +11,13 @@ from evaluate.support import answers, evaluated, judge_at, metric_of, write
 from recording import Reply
 from scorers import FailingScorer, TableScorer
 
+from proxy.cli import main
 from proxy.evaluate.catalogue import HARMS, METRICS, Marking
 from proxy.evaluate.command import Options
+from proxy.grounding.calibration import Calibration
 from proxy.grounding.errors import ScoringError
+from proxy.policy.model import Policy
+from proxy.scoring.embedded import MODEL_NAME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -268,3 +272,35 @@ def test_the_page_lies_beside_the_results(tmp_path):
     options = Options(data=tmp_path / "d.jsonl", output=tmp_path / "r.json")
     assert options.page == tmp_path / "r.html"
     assert replace(options, report=tmp_path / "p.html").page == tmp_path / "p.html"
+
+
+@pytest.mark.parametrize("named", ["embedded/1", "embedded/2"])
+async def test_a_calibration_must_be_of_this_scorer(data, named):
+    """Which has its name only once it is warm; it then stands in each result."""
+
+    class Late(TableScorer):
+        """A scorer that is nameless while it is cold, as the batcher is."""
+
+        name = ""
+
+        async def warm(self) -> None:
+            """Have a name."""
+            self.name = "embedded/1"
+
+    policy = Policy().model_copy(update={"calibration": Calibration(scorer=named)})
+    if named == "embedded/2":
+        with pytest.raises(ValueError, match=r"is for the scorer embedded/2, and this is embedded/1"):
+            await evaluated(data(QA), scorer=Late({"nine": 0.85}), policy=policy)
+        return
+    results, _ = await evaluated(data(QA), scorer=Late({"nine": 0.85}), policy=policy)
+    assert results["rows"][0]["outputs.groundedness.groundedness_properties"]["scorer"] == "embedded/1"
+
+
+def test_a_calibrated_policy_is_taken_at_the_command_line(data, tmp_path, capsys):
+    """By the scorer that ships, which is cold when the policy is read."""
+    calibration = Calibration(scorer=MODEL_NAME)
+    (tmp_path / "acme.calibration.json").write_text(calibration.text, encoding="utf-8")
+    (tmp_path / "acme.yaml").write_text("calibration: acme.calibration.json\n", encoding="utf-8")
+    files = (data(QA), "--policy", tmp_path / "acme.yaml", "--output", tmp_path / "r.json")
+    assert main(["evaluate", *map(str, files)]) == 0, capsys.readouterr().err
+    assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["settings"]["scorer"] == MODEL_NAME

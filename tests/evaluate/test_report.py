@@ -112,6 +112,14 @@ async def test_it_holds_what_the_policy_decides_by(tmp_path):
     assert found == {1: [[0.95, 1]], 2: [[0.1, 1]], 3: [[0.75, 1]], 4: [[None, None]], 5: [[0.75, 1], [0.1, 1]]}
 
 
+async def test_what_has_no_context_is_not_blocked(tmp_path):
+    """Its relevance is measured, but the proxy judges nothing without a source."""
+    data = data_of(await page_of(tmp_path, *ROWS, {"question": "Open?", "answer": "It is bad."}))
+    [row] = [row for row in data["rows"] if row["line"] == 5]
+    assert row["answers"] == [[None, None]]
+    assert row["scores"]["relevance"][0] is not None
+
+
 async def test_texts_are_cut_and_only_the_worst_have_any(tmp_path, monkeypatch):
     """So that a page of many rows can still be opened."""
     monkeypatch.setattr("proxy.evaluate.report.WITH_TEXTS", 1)
@@ -180,6 +188,26 @@ async def test_in_a_browser_the_slider_shows_what_would_be_blocked(tmp_path):
         assert await tab.run("document.title") == "Evaluation"
         assert tab.complaints == []
         assert tab.requests == [(tmp_path / "page.html").as_uri()]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+async def test_in_a_browser_a_message_without_content_hides_no_row(tmp_path):
+    """Such a row is read, for the answers in it, and the rows beside it are shown."""
+    talk = {"messages": [{"role": "user"}, {"role": "assistant", "content": "It is good.", "context": "It is good."}]}
+    await page_of(tmp_path, talk, *ROWS)
+    async with browser() as tab:
+        await tab.open((tmp_path / "page.html").as_uri())
+        assert await tab.run("document.querySelectorAll('tbody tr').length") == 5
+        assert tab.complaints == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+async def test_in_a_browser_a_score_that_just_fails_does_not_look_like_a_pass(tmp_path):
+    """It is cut off after two digits, not rounded."""
+    await page_of(tmp_path, ROWS[2], scorer=TableScorer({"fair": 0.6993}), metrics=("groundedness",))
+    async with browser() as tab:
+        await tab.open((tmp_path / "page.html").as_uri())
+        assert await tab.run("document.querySelector('td.bad').textContent") == "2.99"
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 import time
@@ -53,8 +54,8 @@ def test_a_line_that_was_cut_off_is_dropped(tmp_path):
         assert [journal.done(replace(ROW, line=line)) for line in (1, 2)] == [{"outputs.x": 1}, {"outputs.x": 2}]
 
 
-@pytest.mark.parametrize("written", ["", "x\n", "{}\n", '{"a": 1}\n[1]\n', "\n\n"])
-def test_what_is_no_journal_is_begun_anew(tmp_path, written):
+@pytest.mark.parametrize("written", ["", '{"sc', '{"scorer":"a","met', '{"scorer":"a"}\n[1]\n', '{"scorer":x}\n\0\n'])
+def test_a_broken_journal_is_begun_anew(tmp_path, written):
     """So is one under other settings, and that is known."""
     (tmp_path / "j").write_text(written, encoding="utf-8")
     with Journal(tmp_path / "j", SETTINGS) as journal:
@@ -62,6 +63,24 @@ def test_what_is_no_journal_is_begun_anew(tmp_path, written):
         journal.keep(ROW, {"outputs.x": 1})
     with Journal(tmp_path / "j", {**SETTINGS, "scorer": "b"}) as journal:
         assert (journal.done(ROW), journal.restarted) == (None, True)
+
+
+@pytest.mark.parametrize("written", ["x\n", "precious", "{}\n", '{"a": 1}\n[1]\n', "\n\n"])
+def test_what_is_no_journal_is_left_alone(tmp_path, written):
+    """It is somebody's own file that happens to have this name."""
+    (tmp_path / "j").write_text(written, encoding="utf-8")
+    with pytest.raises(ValueError, match="is not what an evaluation left"), Journal(tmp_path / "j", SETTINGS):
+        pass
+    assert (tmp_path / "j").read_text(encoding="utf-8") == written
+
+
+def test_no_link_is_followed(tmp_path):
+    """Whoever may write in the folder must not choose what file is emptied."""
+    (tmp_path / "own").touch()
+    (tmp_path / "j").symlink_to(tmp_path / "own")
+    with pytest.raises(ValueError, match="is not what an evaluation left"), Journal(tmp_path / "j", SETTINGS):
+        pass
+    assert (tmp_path / "own").read_bytes() == b""
 
 
 def test_two_at_once_are_refused(tmp_path):
@@ -157,6 +176,28 @@ def test_a_killed_process_goes_on_where_it_was(tmp_path, recording):
     results = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert [row["outputs.fluency.fluency"] for row in results["rows"]] == [at % 5 + 1 for at in range(count)]
     assert sorted(file.name for file in tmp_path.iterdir()) == ["config.yaml", "data.jsonl", "r.html", "r.json"]
+
+
+def test_an_interrupted_process_says_that_it_goes_on(tmp_path, recording):
+    """After Ctrl-C; what was done is kept."""
+    write(tmp_path / "data.jsonl", {"answer": "Row 0."}, {"answer": "Row 1."})
+    recording.default = lambda request: Reply(hang=True) if "Row 1" in str(request.json) else answers(request)
+    asked = command(tmp_path, recording)
+    with subprocess.Popen(  # noqa: S603 - our own
+        asked,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - a shell's background ignores it
+    ) as process:
+        recording.wait_for_request(60)
+        while written(tmp_path / "r.json.partial") < 2:
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (130, "groundwarden: interrupted; the same command goes on from here\n")
+    assert written(tmp_path / "r.json.partial") == 2
 
 
 def test_a_bar_is_shown_on_a_terminal_and_not_in_a_pipe(tmp_path, recording):

@@ -120,6 +120,8 @@ def test_an_opening_greeting_has_no_question(tmp_path):
     [
         ("not json", "is not valid JSON"),
         ('{"answer": NaN}', "is not valid JSON"),
+        ('{"answer": "a", "note": [1e999]}', "holds a number that is too large"),
+        ('{"answer": "a", "context": {"n": -1e400}}', "holds a number that is too large"),
         ("[1]", "must be a JSON object"),
         ({}, "answer: is required"),
         ({"question": "q"}, "answer: is required"),

@@ -228,6 +228,12 @@ def test_an_endless_attribute_is_cut():
     assert len(spoken_of("Wikipedia says so.", windows, (source,))[0]) < 400
 
 
+def test_an_endless_name_is_read_in_part():
+    """A name is the caller's text as much as a value is, and is looked at for every claim."""
+    source = Source(text=TORONTO, attributes=(("author " * 10_000, "Ann"),))
+    assert len(spoken_of("The author says so.", [window_of(TORONTO)], (source,))[0]) < 400
+
+
 def test_a_sentence_that_opens_with_a_pronoun_is_read_after_the_one_before_it():
     """Alone, "It has four ports" would support four ports of whatever the claim names."""
     source = "Model X supports WPA3. It has four ports. Model Y has two ports."
@@ -257,3 +263,16 @@ def test_a_pronoun_anywhere_may_stand_for_the_missing_name():
     source = "Our patient, Ms. Johnson, felt tired. After some tests, she was diagnosed with lymphoma in Rome."
     first, then = evidence_for("Ms. Johnson was diagnosed with lymphoma.", [window_of(source)])
     assert source in {piece.text for piece in (*first, *then)}
+
+
+@pytest.mark.parametrize(
+    ("claim", "mixed"),
+    [
+        ("The Pro plan costs $12.", False),
+        ("The Basic plan costs $12.", True),
+    ],
+)
+def test_the_header_of_a_table_holds_no_names(claim, mixed):
+    """Or the row would lack the "Plan" that the header lends it, and be read without the header."""
+    table = "| Plan | Price | Storage |\n|---|:-:|---|\n| Basic | $5 | 10 GB |\n| Pro | $12 | 100 GB |"
+    assert bool(alone(claim, [window_of(table)])) is mixed

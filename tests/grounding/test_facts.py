@@ -937,6 +937,9 @@ ALTERED = """
     The warranty for Model X is 12 months.|The warranty is 24 months for Model X and 12 months for Model Y.
 """
 HONEST = """
+    They have until seven August to appeal.|They have until 7 August to appeal.
+    His will is dated eight Mar. 1671.|His will, dated 8 Mar. 1671, was proved in 1672.
+    It was written on August ten, 2018.|It was written on August 10, 2018 at 7:02 pm.
     Take 0.5 g every 8 hours with food.|Take 500 mg every 8 hours with food.
     The plan costs $25 monthly.|The Pro plan costs $25 a month and includes 20 users.
     The bridge is 5 km long.|The bridge is 5,000 m long and 5 m wide.

@@ -339,3 +339,23 @@ def test_no_second_clause_rides_on_an_abstention(text):
 def test_how_a_sentence_is_set_does_not_change_its_kind(text):
     """Composed accents, stress, bullets and marks are not what it says."""
     assert kind_of(text) is N
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Hello 👋!", C),
+        ("👋🏽 Hi there!", C),
+        ("Thanks ☺️", C),
+        ("😊", C),
+        ("I don't know 🙂.", N),
+        ("We are open 😊.", A),
+        ("Sure 😊", A),
+        ("Hello ✅", A),
+        ("❌", A),
+        ("👍", A),
+    ],
+)
+def test_a_smile_says_nothing_and_a_tick_may(text, kind):
+    """So a greeting stays one, and what may stand for yes or no is judged."""
+    assert kind_of(text, query="Are you open?") is kind

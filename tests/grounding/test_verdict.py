@@ -278,7 +278,15 @@ def test_redaction_takes_out_what_is_not_supported(found, changes, outcome, remo
     assert outcome == "passed" or verdict.reasons
 
 
-@given(st.lists(st.builds(claim_at, st.integers(0, 50), scores, scores), min_size=1, max_size=5), thresholds)
+DIFFERENT = st.lists(
+    st.builds(claim_at, st.integers(0, 50), scores, scores),
+    min_size=1,
+    max_size=5,
+    unique_by=lambda one: one.claim.index,
+)
+
+
+@given(DIFFERENT, thresholds)
 def test_redaction_leaves_nothing_unsupported(found, threshold):
     """Whatever the scores, no claim under the threshold stays in an answer that leaves under ``redact``."""
     verdict = decide(found, terms(grounding=threshold, action="redact"))

@@ -523,6 +523,24 @@ async def test_a_sentence_of_the_source_shows_what_a_claim_answers(support, addr
     assert verdict.score(RELEVANCE) >= 0.1
 
 
+async def test_a_long_sentence_may_address_the_query_with_what_a_claim_leaves_out():
+    """So a claim that is a sentence itself owes it no relevance, but what is only an answer does."""
+    long = "Hold the button for ten long seconds, wait for the green light, and the factory settings are back at once."
+    query = "How do I restore the defaults?"
+    for answer, relevant in (("You must wait for the light.", False), ("The green light.", True)):
+        verdict = await judge(SourceKnows(0.95, 0.95), answer, context_of(long, query=query))
+        assert (verdict.score(RELEVANCE) >= 0.5) is relevant
+
+
+async def test_the_sentence_before_a_pronoun_lends_no_relevance():
+    """It is read for what "it" stands for, and may address the query where the claim does not."""
+    source = "The movie won prizes. It restores factory settings. It was released in 1997."
+    asked = SourceKnows(0.95, 0.95)
+    await judge(asked, "The movie was released in 1997.", context_of(source, query="What does it restore?"))
+    told = [pair.hypothesis for pair in asked.asked if pair.kind is RELEVANCE]
+    assert all("prizes" not in text and "factory" not in text for text in told)
+
+
 async def test_relevance_of_the_source_is_asked_only_where_it_may_count():
     """Not of a claim that is relevant by itself, nor of one that nothing supports."""
     for scorer, asked in ((SourceKnows(0.95, 0.95), 2), (SourceKnows(0.3, 0.95), 1), (TableScorer({}), 1)):

@@ -23,7 +23,7 @@ from proxy.grounding.types import (
 )
 from proxy.guard import revise
 from proxy.guard.revise import Editor, corrected, edited
-from proxy.scoring.base import Doubt, Revision
+from proxy.scoring.base import Revision, UnsupportedClaim
 
 RULE = Rule(threshold=0.7)
 CONTEXT = GroundingContext.of([Source(text="Jane is a patient."), Source(text="Other.")], "Who?")
@@ -155,9 +155,9 @@ class Scripted:
 
     def __init__(self, *replies: Revision | Exception | float) -> None:
         self.replies = list(replies)
-        self.asked: list[tuple[str, Doubt, bool, bool]] = []
+        self.asked: list[tuple[str, UnsupportedClaim, bool, bool]] = []
 
-    async def revise(self, model: str, doubt: Doubt, *, reason: bool, rewrite: bool) -> Revision:
+    async def revise(self, model: str, doubt: UnsupportedClaim, *, reason: bool, rewrite: bool) -> Revision:
         """Answer, raise, or take so many seconds."""
         self.asked.append((model, doubt, reason, rewrite))
         reply = self.replies.pop(0)
@@ -178,7 +178,7 @@ async def test_a_claim_is_shown_with_its_evidence():
     asked = [ClaimResult(claim=claim, support=0.1, evidence=evidence)]
     said = await Editor(reviser).ask("other", asked, CONTEXT, reason=True, rewrite=False)
     assert said == {4: Revision(reason="Why.")}
-    doubt = Doubt(
+    doubt = UnsupportedClaim(
         statement="Kevin",
         context="The patients:",
         query="Who?",

@@ -10,8 +10,8 @@ from scorers import FullScorer, OverlapScorer, SlowScorer, TableScorer
 from proxy.grounding.types import CheckKind, GroundingContext, Outcome, Pair, Source
 from proxy.guard.answer import AnswerPart
 from proxy.guard.assess import Assessor
+from proxy.guard.caching import CachingScorer
 from proxy.guard.exchange import Meter, exchange
-from proxy.guard.remembering import Remembering
 from proxy.guard.shadow import MOST_WAITING, Exchange, Shadows
 from proxy.policy.model import Policy
 
@@ -130,14 +130,34 @@ async def test_a_shadow_gives_way():
     assert len(told) == 3
 
 
-async def test_a_remembering_scorer_asks_once():
+async def test_a_shadow_that_breaks_is_counted_too(monkeypatch):
+    """Each exchange is heard of once, whatever goes wrong."""
+    told = []
+    assessor = Assessor(OverlapScorer())
+    monkeypatch.setattr(assessor, "admit", lambda: 1 / 0)
+    done = Exchange(
+        tenant="acme",
+        policy=Policy(name="first"),
+        outcome=Outcome.PASSED,
+        context=CONTEXT,
+        parts=(AnswerPart(text=ANSWER),),
+        assessor=assessor,
+    )
+    shadows = Shadows(told.append)
+    shadows.judge(done, Policy(name="second"))
+    await asyncio.sleep(0.05)
+    await shadows.close()
+    assert [(each.outcome, each.shadow_outcome) for each in told] == [("passed", "skipped")]
+
+
+async def test_a_caching_scorer_asks_once():
     """Pairs that are known, and those given twice, are not asked again; everything else is the scorer's."""
     scorer = OverlapScorer()
-    remembering = Remembering(scorer)
+    caching = CachingScorer(scorer)
     one, two = (Pair(kind=CheckKind.GROUNDING, premise="a b", hypothesis=text) for text in ("a", "c"))
 
-    assert await remembering.score([one, two, one]) == [1.0, 0.0, 1.0]
-    assert await remembering.score([two, one]) == [0.0, 1.0]
+    assert await caching.score([one, two, one]) == [1.0, 0.0, 1.0]
+    assert await caching.score([two, one]) == [0.0, 1.0]
     assert scorer.asked == [one, two]
-    assert (remembering.name, remembering.max_tokens, remembering.queue_pairs) == ("overlap", 512, 3)
-    assert remembering.token_spans("a b") == [(0, 1), (2, 3)]
+    assert (caching.name, caching.max_tokens, caching.queue_pairs) == ("overlap", 512, 3)
+    assert caching.token_spans("a b") == [(0, 1), (2, 3)]

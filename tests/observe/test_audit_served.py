@@ -140,6 +140,26 @@ def test_every_exchange_is_one_record(audited: Audited, ending: str):
     assert len(audited.rows(1)) == 1
 
 
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("context_length_exceeded", "context_length_exceeded"),
+        (f"your prompt says: {SECRET}", "upstream_error"),
+        (f"{SECRET}\n" * 100, "upstream_error"),
+        (None, "upstream_error"),
+        (400, "400"),
+    ],
+)
+def test_what_a_model_gives_as_its_errors_code_is_told_only_if_it_is_one(audited: Audited, code, told, stream):
+    """The field is the model's, and may quote the prompt; the audit, the page and the log have a word."""
+    audited.upstream.default = says({"error": {"message": "No.", "code": code}}, 400)
+    assert audited.post(asking(stream=stream)).status_code == 400
+    assert [row["error"] for row in audited.rows(1)] == [told]
+    shown = httpx.get(f"{audited.serving.admin}/recent").text
+    assert (f'"error":"{told}"' in shown, SECRET in shown) == (True, False)
+
+
 def test_a_record_has_the_scores_of_every_claim(audited: Audited):
     """A block is recorded with its claims' scores, and what the model wrote with nothing but a hash and its length."""
     audited.upstream.default = says(answer(f"{GOOD} {BAD} {SECRET}."))

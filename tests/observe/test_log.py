@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+import gc
 import io
 import json
 import logging
@@ -266,6 +268,29 @@ def test_exc_info_without_an_exception_is_harmless():
     """A logger asked for an exception when there is none logs its message alone."""
     [line] = logged(lambda: logging.getLogger("any").error("nothing", exc_info=True))  # noqa: LOG014 - the point
     assert "exceptions" not in line
+
+
+def test_asyncio_does_not_say_what_a_task_choked_on():
+    """Its message about an error that nobody fetched quotes the error; ours names type and place."""
+
+    def fails(text: str) -> None:
+        raise ValueError(text)
+
+    async def fails_too(text: str) -> None:
+        raise ValueError(text)
+
+    async def leaves() -> None:
+        task = asyncio.ensure_future(fails_too("planted-7f3a"))
+        asyncio.get_running_loop().call_soon(fails, "planted-7f3a")
+        await asyncio.sleep(0.01)
+        del task
+        gc.collect()
+
+    callback, task = logged(lambda: asyncio.run(leaves()))
+    assert callback["message"].startswith("Exception in callback test_asyncio")
+    assert task["message"] == "Task exception was never retrieved"
+    assert [each["exceptions"][0]["type"] for each in (callback, task)] == ["builtins.ValueError"] * 2
+    assert "planted" not in json.dumps([callback, task])
 
 
 def test_uvicorn_logs_through_us_and_its_access_log_is_silent():

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 from serving import Serving, passes_through
 from surfaces.support import BAD, GOOD, QUERY, SOURCE, MarkScorer
+
+from proxy.policy.store import Reload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,6 +81,19 @@ def test_with_a_key_only_who_has_it_sees_anything(tmp_path, monkeypatch):
             assert reply.status_code == status
 
 
+@pytest.mark.parametrize(("insecure", "status"), [(False, 403), (True, 200)])
+def test_where_others_reach_it_nothing_is_open_without_a_key(tmp_path, insecure, status):
+    """Who opens the port to Prometheus opens the metrics, and not the texts of the last verdicts."""
+    with serving(tmp_path, admin_host="0.0.0.0", insecure=insecure) as server:
+        address = server.admin.replace("0.0.0.0", "127.0.0.1")
+        for path in ("/", "/metrics", "/healthz", "/readyz"):
+            assert httpx.get(f"{address}{path}").status_code == 200
+        replies = [httpx.get(f"{address}{path}") for path in PRIVATE]
+        replies += [httpx.post(f"{address}/policies/reload"), httpx.post(f"{address}/playground", json=trying())]
+        assert {reply.status_code for reply in replies} == {status}
+        assert all(("admin_key_env" in reply.text) == (status == 403) for reply in replies)
+
+
 def test_without_a_key_no_name_of_anyones_is_answered(open_one):
     """A page that gives its own name this address (DNS rebinding) reads nothing; localhost does."""
     for host, status in (
@@ -87,6 +104,52 @@ def test_without_a_key_no_name_of_anyones_is_answered(open_one):
     ):
         for path in PRIVATE:
             assert httpx.get(f"{open_one.admin}{path}", headers={"host": host}).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("headers", "answered"),
+    [
+        ({"sec-fetch-site": "cross-site"}, False),
+        ({"sec-fetch-site": "same-site", "origin": "http://localhost:1"}, False),
+        ({"origin": "https://evil.example"}, False),
+        ({"origin": "null"}, False),
+        ({"sec-fetch-site": "same-origin"}, True),
+        ({"sec-fetch-site": "none"}, True),
+        ({"origin": "own"}, True),
+        ({}, True),
+    ],
+)
+def test_without_a_key_no_page_of_anyones_sets_anything_off(open_one, headers, answered):
+    """A browser sends a form or a question without a body anywhere; what another's page makes it send is refused."""
+    headers = {name: open_one.admin if value == "own" else value for name, value in headers.items()}
+    reload = httpx.post(f"{open_one.admin}/policies/reload", headers=headers)
+    tried = httpx.post(f"{open_one.admin}/playground", json=trying(), headers=headers)
+    read = httpx.get(f"{open_one.admin}/recent", headers=headers)
+    assert {reload.status_code, tried.status_code, read.status_code} == ({200} if answered else {403})
+
+
+def test_who_asks_for_a_reload_again_and_again_takes_no_thread_from_others(open_one):
+    """The program's threads also look up the models' addresses: those who ask wait outside of them."""
+    server, asking = open_one._server, []
+
+    def slow(*, asked: bool = False) -> Reload:
+        asking.append(asked)
+        time.sleep(0.05)
+        return Reload(result="unchanged")
+
+    async def ask() -> float:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(server._store, "refresh", slow)
+            waiting = [asyncio.create_task(server.reload()) for _ in range(40)]
+            await asyncio.sleep(0.01)
+            begun = time.monotonic()
+            await asyncio.to_thread(int)
+            took = time.monotonic() - begun
+            await asyncio.gather(*waiting)
+        return took
+
+    took = asyncio.run_coroutine_threadsafe(ask(), open_one._loop).result(30)
+    assert (len([each for each in asking if each]), took < 0.2) == (40, True)
 
 
 def test_the_playground_takes_json_only(open_one):

@@ -226,6 +226,10 @@ async def test_it_is_readable_in_the_dark_and_on_a_phone(shown: Shown, tmp_path:
     assert (light > 600, dark < 150) == (True, True)
     await shown.tab.look(width=360)
     assert await shown.tab.run("document.documentElement.scrollWidth") <= 360
+    beyond = "[...document.querySelectorAll('svg')].filter(e => e.getBoundingClientRect().right > {})"
+    edge = "e.closest('section').getBoundingClientRect().right"
+    assert await shown.tab.run(f"{beyond.format(edge)}.length") == 0  # no picture runs over the frame around it
+    assert await shown.tab.run(f"{beyond.format(0)}.length") > 0
 
 
 async def test_every_control_is_reached_by_tab_and_has_a_name(shown: Shown):
@@ -266,6 +270,16 @@ async def test_when_the_server_goes_the_page_says_so(tmp_path):
             await tab.until("document.getElementById('state').textContent.startsWith('live')")
             await asyncio.to_thread(running.stop)
         await tab.until("document.getElementById('state').textContent.startsWith('no answer')")
+
+
+async def test_where_the_port_is_closed_the_page_says_what_opens_it(tmp_path):
+    """Without a key on a host that others reach, the reason stands where the state does."""
+    config = {"model_list": passes_through("http://127.0.0.1:9", "m"), "server": {"admin_host": "0.0.0.0"}}
+    async with browser() as tab:
+        with Serving(tmp_path, config, policies={"default": {}}, scorer=MarkScorer()) as running:
+            await tab.open(f"{running.admin.replace('0.0.0.0', '127.0.0.1')}/")
+            await tab.until("document.getElementById('state').textContent.includes('set server.admin_key_env')")
+            assert await tab.run("document.getElementById('open').hidden")
 
 
 CONTRASTS = """

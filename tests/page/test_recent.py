@@ -8,7 +8,7 @@ import pytest
 from replay.support import QUERY, SOURCES, context_of, policy_of, record_of
 
 from proxy.grounding.types import Check, CheckKind, Claim, ClaimResult, Outcome, Verdict
-from proxy.page.recent import BINS, LAST, Recent
+from proxy.page.recent import BINS, LAST, MAX_TEXT, Recent
 from proxy.policy.model import Policy
 
 SECRET = "planted-secret-7f3a"
@@ -58,6 +58,17 @@ def test_counts_are_by_minute_and_tenant_and_go_after_an_hour(clock):
     assert recent.shown({})["scores"] == {}
 
 
+def test_a_clock_that_is_put_back_hides_nothing_new(clock):
+    """What was counted at times that are yet to come goes; what ends now is shown where it belongs."""
+    recent = Recent(clock)
+    clock.now += 86_400
+    recent(exchange(tenant="acme"))
+    clock.now -= 86_400
+    recent(exchange(tenant="beta"))
+    [minute] = recent.shown({})["minutes"]
+    assert (minute["at"], minute["tenants"]) == (int(clock.now // 60) * 60, {"beta": {"blocked": 1}})
+
+
 @pytest.mark.parametrize(("score", "bin_"), [(0.0, 0), (0.049, 0), (0.05, 1), (0.999, BINS - 1), (1.0, BINS - 1)])
 def test_scores_fall_into_their_bars(clock, score, bin_):
     """Every score from 0 to 1 has a bar."""
@@ -84,6 +95,18 @@ def test_no_text_is_told_unless_the_policy_lets_it_be_kept(clock):
     assert SECRET not in told
     assert QUERY not in told
     assert "text" not in recent.shown({})["last"][0]
+
+
+def test_no_more_claims_are_kept_than_there_is_text(clock):
+    """Of a very long answer only the begin is kept, and so are its claims."""
+    keeps = policy_of(audit_text=True)
+    starts = (0, MAX_TEXT - 1, MAX_TEXT, 10 * MAX_TEXT)
+    claims = tuple(ClaimResult(claim=Claim(index=0, start=at, end=at + 5, text="x"), support=0.5) for at in starts)
+    verdict = Verdict(outcome=Outcome.PASSED, claims=claims)
+    recent = Recent(clock)
+    recent(record_of(keeps, context_of(*SOURCES), "x" * 11 * MAX_TEXT, verdict))
+    [told] = recent.shown({"default": keeps})["last"]
+    assert [claim["start"] for claim in told["text"]["claims"][0]] == [0, MAX_TEXT - 1]
 
 
 def test_text_goes_when_the_policy_changes(clock):

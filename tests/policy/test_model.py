@@ -151,7 +151,7 @@ REFUSED = [
     ("retry: {attempt: 1}", "try attempts"),
     ("sample: 1.5", "sample: must be 1 or less; try 1"),
     ("sample: -0.1", "0 or more"),
-    ("shadow: [strict]", "shadow: must be text"),
+    ("shadow: [strict]", "shadow: must be one text"),
     ("redacted_message: 5", "must be text"),
     ("retry: {attempts: -1}", "must be 0 or more"),
     ("audit_text: 1", "must be true or false"),
@@ -159,7 +159,7 @@ REFUSED = [
     ("models: gpt", "must be a list"),
     ('models: [""]', "must not be empty"),
     ("calibration: cal.json", "must be the path of a calibration file"),
-    ("name: other", "name: is not a known key"),
+    ("name: other", "name: is not a known key; the keys here are description, grounding"),
     ("version: '1'", "version: is not a known key"),
     ("grouding: {}", "try grounding"),
 ]

@@ -350,6 +350,46 @@ def test_a_pipe_is_no_policy(tmp_path):
     assert (store.refresh().result, store.snapshot.policies["default"].timeout_ms) == ("success", 8)
 
 
+def test_a_name_that_is_no_text_is_a_problem_and_not_the_end_of_watching(tmp_path):
+    """A file's name may be any bytes; the set in force stays, and is told about once."""
+    write(tmp_path, acme="timeout_ms: 10")
+    store = store_of(tmp_path)
+    store.load()
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.yaml"))
+    odd.write_text("timeout_ms: 20")
+
+    failed = store.refresh()
+    assert (failed.result, [problem.message for problem in failed.problems]) == (
+        "failure",
+        ["must be named with up to 64 letters, digits, dots, dashes and underscores"],
+    )
+    assert store.refresh() == Reload(result="unchanged")
+    odd.unlink()
+    assert store.refresh().result == "success"
+
+
+async def test_watching_outlives_what_nobody_thought_of(tmp_path, monkeypatch):
+    """An error of ours while a set is read is a failure of that set, told once; the next good edit is taken up."""
+    write(tmp_path, acme="timeout_ms: 10")
+    store = store_of(tmp_path)
+    store.load()
+    heard: list[Reload] = []
+    watching = asyncio.create_task(store.watch(heard.append, interval=0.02))
+    with monkeypatch.context() as patched:
+        patched.setattr("proxy.policy.store._policies", lambda *_: 1 / 0)
+        write(tmp_path, acme="timeout_ms: 20")
+        await asyncio.sleep(0.3)
+    assert [each.result for each in heard] == ["failure"]
+    assert store.snapshot.policies["acme"].timeout_ms == 10
+    assert store.refresh(asked=True).result == "failure"
+
+    write(tmp_path, acme="timeout_ms: 30")
+    await asyncio.sleep(0.3)
+    watching.cancel()
+    assert [each.result for each in heard] == ["failure", "success"]
+    assert store.snapshot.policies["acme"].timeout_ms == 30
+
+
 GOOD = st.integers(1, 99).map(lambda number: f"timeout_ms: {number}")
 BAD = st.sampled_from(["timeout_ms: 0", "x: [", "", "extends: nobody", "stream: no", "- x"])
 EDITS = st.lists(
@@ -559,9 +599,14 @@ def test_a_store_told_what_scores_come_from_takes_only_calibrations_for_it(tmp_p
             "acme.yaml:1:9: shadow: judges what this policy reads: trust must be the same there; try extends: acme in",
         ),
         ({"acme": "shadow: next", "next": "history: source"}, "history must be the same there"),
+        (
+            {"acme": "shadow: acme-next", "strict": "{}"},  # itself, the nearest name, would be no shadow
+            "acme.yaml:1:9: shadow: names a policy that does not exist; try default",
+        ),
+        ({"acme": "extends: acme-base"}, "acme.yaml:1:10: extends: names a policy that does not exist; try default"),
     ],
 )
-def test_a_shadow_must_exist_and_read_the_same(tmp_path, texts, words):
+def test_a_shadow_or_base_must_exist_and_a_shadow_read_the_same(tmp_path, texts, words):
     """What is judged twice must be the same, or the two outcomes would say nothing of the policies."""
     write(tmp_path, **texts)
     [problem] = problems_of(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import sys
@@ -17,8 +18,10 @@ from surfaces.support import BAD, GOOD, MarkScorer, answer, asking, says, spells
 
 from proxy.cli import main
 from proxy.policy.model import Policy
+from proxy.replay.command import Options, run
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from recording import Recording
@@ -182,5 +185,48 @@ def test_a_servers_audit_can_be_replayed(tmp_path, capsys, recording: Recording)
     assert told["bad"] == ["passed"]
     assert told["cut"] in (["passed"], ["passed", "blocked"])
     strict = replayed(capsys, tmp_path / "audit.jsonl", "--policy", policy_file(tmp_path, relevance={"threshold": 0.9}))
-    assert {row["request_id"]: row["would_be"] for row in strict["rows"]} == {"good": ["blocked"]}
-    assert strict["checks"]["relevance"] == {"was": 0, "at_least": 2, "at_most": 3}  # the cut one's rest
+    assert {row["request_id"]: row["would_be"] for row in strict["rows"]} == {"good": ["passed", "blocked"]}
+    assert strict["checks"]["relevance"] == {"was": 0, "at_least": 0, "at_most": 3}  # their source may lend it
+
+
+HOSTILE: list[Any] = [None, True, -1, 0, 2, 1e400, float("nan"), 10**400, "", "x", "\ud800", "a\nb", "\x1b[2J", [], {}]
+HOSTILE += [[[]], [{}], ["x", 1], {"a": 1}]
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every path into a line, but for what is only for people."""
+    if path[:1] in (("seconds",), ("hashes",)):
+        return []
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(found for name, each in inner for found in places(each, (*path, name)))]
+
+
+def test_no_line_stops_a_replay_or_steers_a_terminal(tmp_path, monkeypatch):
+    """Whatever stands in any place of a line, it is replayed or passed over; the lines after it are counted."""
+    policy = policy_of(audit_text=True)
+    [whole, *_] = audit_of(tmp_path, policy).read_bytes().splitlines()
+    lines = []
+    for path in places(json.loads(whole))[1:]:
+        for value in HOSTILE:
+            made = json.loads(whole)
+            at = made
+            for name in path[:-1]:
+                at = at[name]
+            at[path[-1]] = value
+            lines.append(json.dumps(made))
+    file = tmp_path / "hostile.jsonl"
+    file.write_text("\n".join([*lines, whole.decode()]), encoding="utf-8")
+
+    @contextlib.asynccontextmanager
+    async def scorer() -> AsyncIterator[SeededScorer]:
+        yield SeededScorer(9)
+
+    monkeypatch.setattr("proxy.replay.rows.MAX_LINE", 10_000)
+    for keys in ({"grounding": {"threshold": 0.3}}, {"grounding": {"action": "redact"}, "timeout_ms": 9000}):
+        report = asyncio.run(run(Options(files=(file,)), policy_of(**keys), scorer))
+        told = report.object
+        assert told["exchanges"] + told["unreadable_lines"] == len(lines) + 1
+        assert told["exchanges"] > told["unreadable_lines"] / 10
+        assert json.loads(json.dumps(told, allow_nan=False))
+        assert all(part.isprintable() for part in report.text.split("\n"))
+        assert "[2J" not in report.text

@@ -112,6 +112,16 @@ def test_not_yet(key: str) -> None:
     assert problems(entry(**{key: 1}))[0, "litellm_params", key].startswith("not yet")
 
 
+@pytest.mark.parametrize(
+    ("slip", "meant"), [("timout", "timeout"), ("max_retrys", "max_retries"), ("apibase", "api_base")]
+)
+def test_a_misspelt_key(slip: str, meant: str) -> None:
+    """A slip of the pen is named with what was meant, and goes into no request unless it stands in ``extra_body``."""
+    assert f"try {meant}," in problems(entry(**{slip: 1}))[0, "litellm_params", slip]
+    (read,) = parse_model_list([entry(extra_body={slip: 1}, models=["a"], top_p=1)], {})
+    assert dict(read.litellm_params.defaults) == {slip: 1, "models": ["a"], "top_p": 1}
+
+
 def test_settings_of_a_provider() -> None:
     """Settings that only LiteLLM understands are kept for it and are no request fields."""
     (read,) = parse_model_list([entry(model="bedrock/x", aws_region_name="eu-west-1", drop_params=True, top_k=3)], {})

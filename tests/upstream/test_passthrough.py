@@ -245,6 +245,8 @@ async def test_proxy_of_the_environment(make: Any, recording: Recording, monkeyp
     "body",
     [
         b'{"a": NaN}',
+        b'{"a": 1e999}',
+        b'{"a": ' + b"[" * 101 + b"]" * 101 + b"}",
         b'{"a": -Infinity}',
         b'{"a": 1, "a": 2}',
         b'{"a": "\xff"}',
@@ -252,7 +254,7 @@ async def test_proxy_of_the_environment(make: Any, recording: Recording, monkeyp
         b'{"a":' * 100_000,
         b"1" * 5000,
     ],
-    ids=["nan", "infinity", "doubled key", "no utf-8", "deep list", "deep object", "digits"],
+    ids=["nan", "too large", "too deep", "infinity", "doubled key", "no utf-8", "deep list", "deep object", "digits"],
 )
 @pytest.mark.parametrize("stream", [False, True])
 async def test_no_json(make: Any, recording: Recording, body: bytes, *, stream: bool) -> None:
@@ -459,6 +461,7 @@ def test_wait() -> None:
     assert retry._wait(0, "7") == 7
     assert 0.375 <= retry._wait(0, None) <= 0.5
     assert 0.375 <= retry._wait(0, "3600") <= 0.5
+    assert 0.375 <= retry._wait(0, "9" * 8000) <= 0.5
     assert 1.5 <= retry._wait(2, "Wed, 21 Oct 2026 07:28:00 GMT") <= 2
     assert retry._wait(50, None) <= 8
 

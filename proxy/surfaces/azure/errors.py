@@ -6,7 +6,7 @@ those of the guidelines.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from proxy.grounding.errors import (
     CallerError,
@@ -21,6 +21,11 @@ from proxy.grounding.errors import (
     Unauthenticated,
 )
 from proxy.surfaces.base import retry_headers
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from proxy.surfaces.base import Call
 
 NO_VERSION = "MissingApiVersionParameter"
 BAD_VERSION = "UnsupportedApiVersionValue"
@@ -53,3 +58,10 @@ def error(raised: GroundwardenError) -> tuple[int, dict[str, Any], dict[str, str
     if raised.param:
         told["target"] = raised.param
     return raised.status, {"error": told}, {"x-ms-error-code": code, **retry_headers(raised)}
+
+
+async def unserved(call: Call) -> Response:
+    """Refuse the service's other operations."""
+    del call
+    message = "Of Content Safety only POST /contentsafety/text:detectGroundedness is served here."
+    raise NotFound(message)

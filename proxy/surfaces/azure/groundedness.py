@@ -1,21 +1,21 @@
 """Groundedness detection: ``POST /contentsafety/text:detectGroundedness`` (azure-rest-api-specs, 2024-09-15-preview).
 
-Grounding alone is judged, by the policy's threshold: this API has no word for relevance. The query of a QnA task is
-what the answer is read with ("12/hour"). A check that its caller asks for by name is never passed over: under a policy
-without it, and where it cannot be made, the reply is an error and not "grounded".
+Grounding alone is judged, by the policy's threshold. The query of a QnA task is what the answer is read with
+("12/hour"). Under a policy without the check, and where it cannot be made (``guard/groundedness.py``), the reply is an
+error and not "grounded".
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from proxy.grounding.errors import CallerError, Forbidden, NotFound, ScoringError
-from proxy.grounding.types import GroundingContext, Outcome, Source
+from proxy.grounding.errors import CallerError, Forbidden
+from proxy.grounding.types import GroundingContext, Source
 from proxy.grounding.verdict import unsupported
 from proxy.guard.answer import AnswerPart
-from proxy.guard.assess import enforce_limits, too_long
 from proxy.guard.exchange import assess
+from proxy.guard.groundedness import grounding_only, not_scored, require_within, unchecked
 from proxy.guard.revise import corrected, unscored
 from proxy.surfaces.azure.errors import DETECTION_OFF
 from proxy.surfaces.azure.positions import located
@@ -39,7 +39,7 @@ NOT_CHECKED = "This could not be checked."
 NO_REASON = "No reason can be given: the model that gives them did not answer as it should."
 """The reason where one was asked for and none came back."""
 
-_LIMITED = {"grounding_source": "groundingSources", "query": "qna.query"}
+_FIELDS = {"answer": "text", "grounding_source": "groundingSources", "query": "qna.query"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,28 +68,21 @@ class DetectGroundedness:
         part = AnswerPart(text=asked.text)
         call.ledger.asked(context)
         call.ledger.answered((part,))
-        _require_judgeable(policy, context, asked.text)
+        _require_active(policy)
+        require_within(policy, context, asked.text, _FIELDS)
         editor = self._editor_for(policy, asked)
-        found = await self._judge(call, _grounding_only(policy), context, part)
+        found = await self._judge(call, grounding_only(policy), context, part)
         reply = _render(found)
         if editor is not None:
             await self._revise(call, editor, asked, found, reply)
         return json_response(200, reply)
 
-    async def elsewhere(self, call: Call) -> Response:
-        """Refuse the service's other operations."""
-        del call
-        message = "Of Content Safety only POST /contentsafety/text:detectGroundedness is served here."
-        raise NotFound(message)
-
     async def _judge(self, call: Call, policy: Policy, context: GroundingContext, part: AnswerPart) -> _Found:
         verdict = await assess(self._services.assessor, policy, context, part, call.ledger.meter)
         bad, failed = unsupported(verdict.claims, policy.grounding), unscored(verdict)
         if failed and not bad:
-            # Nothing passed, whatever the policy says of a scorer that fails: the caller learns that it has no result.
-            blocked = replace(verdict, outcome=Outcome.BLOCKED, reasons=("scorer_error",), bypasses=())
-            call.ledger.verdicts = (blocked,)
-            raise ScoringError(_unchecked(failed))
+            call.ledger.verdicts = (unchecked(verdict),)
+            raise not_scored([str(result.failed) for result in failed])
         call.ledger.verdicts = (verdict,)
         listed = sorted((*bad, *failed), key=lambda result: result.claim.start)
         return _Found(text=part.text, context=context, policy=policy, verdict=verdict, listed=tuple(listed))
@@ -145,41 +138,11 @@ def _asked_as(asked: Detection) -> str:
     return "mitigating" if asked.corrections == ("mitigatedText",) else "correction"
 
 
-def _require_judgeable(policy: Policy, context: GroundingContext, text: str) -> None:
-    """Raise ``Forbidden`` where the policy checks no grounding, ``CallerError`` over limits that it rejects at."""
+def _require_active(policy: Policy) -> None:
+    """Raise ``Forbidden`` where the policy checks no grounding."""
     if not policy.grounding.active:
         message = "The policy of this key does not check grounding (grounding.action: off), so nothing can be detected."
         raise Forbidden(message, code=DETECTION_OFF)
-    try:
-        enforce_limits(policy, context)
-    except CallerError as over:
-        raise CallerError(over.message, param=_LIMITED.get(over.param or "", over.param)) from None
-    if too_long(len(text), policy):
-        message = f"The text has {len(text)} characters; the policy allows {policy.limits.answer_chars}."
-        raise CallerError(message, param="text")
-
-
-def _grounding_only(policy: Policy) -> Policy:
-    """The policy as far as it speaks of grounding, for a caller who asks for exactly this check.
-
-    An abstention is not ungrounded, JSON is judged as it stands, no text is changed here that could be redacted, and
-    no request is out of the sample.
-    """
-    grounding = policy.grounding
-    changes = {
-        "grounding": replace(grounding, action="block") if grounding.action == "redact" else grounding,
-        "relevance": replace(policy.relevance, action="off"),
-        "abstention": "score" if policy.abstention == "score" else "pass",
-        "on_uninspected": policy.on_uninspected.model_copy(update={"json_": "score"}),
-        "in_sample": True,
-    }
-    return policy.model_copy(update=changes)
-
-
-def _unchecked(failed: Sequence[ClaimResult]) -> str:
-    late = any(result.failed == "timeout" for result in failed)
-    why = "in time" if late else "now"
-    return f"The text could not be checked {why}, so whether it is grounded is not known. Try again."
 
 
 def _render(found: _Found) -> JsonObject:

@@ -135,13 +135,9 @@ class Reader:
 
 
 def _release(policy: Policy, body: JsonObject, guardrail: Guardrail) -> Release:
-    """When text may leave: as the policy says, or stricter where the request asks for it.
-
-    Who names a guardrail and no mode gets AWS's default, which is ``sync``.
-    """
-    asks = guardrail.processing or ("sync" if guardrail.identifier else None)
-    stricter: Release | None = "sentence" if policy.stream == "after" and asks == "sync" else None
-    return release_of(policy, structured=any(body.get(name) for name in ("tools", "response_format")), asks=stricter)
+    """When text may leave. Who names a guardrail and no mode gets AWS's default, which is ``sync``."""
+    sync = guardrail.processing == "sync" or (guardrail.identifier is not None and guardrail.processing is None)
+    return release_of(policy, structured=any(body.get(name) for name in ("tools", "response_format")), sync=sync)
 
 
 def _no_such_model(given: str) -> NotFound:

@@ -27,6 +27,7 @@ JsonObject = dict[str, Any]
 
 _MAX_RESULTS = 1000
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_COUNT = re.compile(r"[0-9]{1,9}")  # more digits are no count of policies, and in their thousands no number to Python
 
 
 class ControlPlane:
@@ -100,10 +101,10 @@ def _filter(kind: str, rule: Rule) -> JsonObject:
 def _page(query: Mapping[str, str], total: int) -> tuple[int, int]:
     """Where the page that is asked for begins and ends."""
     size, token = query.get("maxResults", str(_MAX_RESULTS)), query.get("nextToken", "0")
-    if not (size.isascii() and size.isdecimal() and 1 <= int(size[:9]) <= _MAX_RESULTS):
+    if not (_COUNT.fullmatch(size) and 1 <= int(size) <= _MAX_RESULTS):
         message = f"maxResults must be a whole number from 1 to {_MAX_RESULTS}."
         raise CallerError(message, param="maxResults")
-    if not (token.isascii() and token.isdecimal() and int(token[:9]) <= total):
+    if not (_COUNT.fullmatch(token) and int(token) <= total):
         message = "nextToken must be one that ListGuardrails has given."
         raise CallerError(message, param="nextToken")
-    return int(token[:9]), min(int(token[:9]) + int(size), total)
+    return int(token), min(int(token) + int(size), total)

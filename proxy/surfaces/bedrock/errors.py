@@ -49,11 +49,21 @@ _IN_STREAM_KNOWN = frozenset(
     "validationException".split()
 )
 
+_SERVED = (
+    "Of Bedrock's operations this server has ApplyGuardrail, Converse, ConverseStream, InvokeModel, "
+    "InvokeModelWithResponseStream, ListGuardrails and GetGuardrail."
+)
+
 
 def error(raised: GroundwardenError) -> tuple[int, dict[str, Any], dict[str, str]]:
     """An error as status, body and headers."""
     name = _name(raised)
     return _STATUS[name], {"message": raised.message}, {"x-amzn-errortype": name, **retry_headers(raised)}
+
+
+def unserved(place: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """An operation that is not here, as body and headers: AWS's own answer to one that it does not know."""
+    return {"message": f"{place}. {_SERVED}"}, {"x-amzn-errortype": "UnknownOperationException"}
 
 
 def stream_exception(raised: GroundwardenError) -> bytes:

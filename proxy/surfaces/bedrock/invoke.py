@@ -16,7 +16,7 @@ from proxy.surfaces.bedrock import flow
 from proxy.surfaces.bedrock.asked import Asked, Guardrail, Processing, Reader, Trace
 from proxy.surfaces.bedrock.eventstream import event
 from proxy.surfaces.bedrock.families.registry import family_of
-from proxy.surfaces.context import CONFIG_FIELD
+from proxy.surfaces.context import CONFIG_FIELD, STREAM_MODES
 from proxy.upstream.base import to_json
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ METRICS = "amazon-bedrock-invocationMetrics"
 
 _HEADER = "x-amzn-bedrock-"
 _TRACES = {"ENABLED": "enabled", "DISABLED": "disabled", "ENABLED_FULL": "enabled_full"}
-_MODES = {"SYNCHRONOUS": "sync", "ASYNCHRONOUS": "async"}
 
 
 class InvokeModel:
@@ -81,7 +80,7 @@ def _guardrail(headers: Mapping[str, str], config: Any) -> Guardrail:
     mode = config.get("streamProcessingMode") if isinstance(config, dict) else None
     for value, known, name in (
         (trace, _TRACES, "trace"),
-        (mode, _MODES, f"{CONFIG_FIELD}.streamProcessingMode"),
+        (mode, STREAM_MODES, f"{CONFIG_FIELD}.streamProcessingMode"),
     ):
         if value is not None and (not isinstance(value, str) or value not in known):
             message = f"{name} must be one of {', '.join(known)}."
@@ -90,7 +89,7 @@ def _guardrail(headers: Mapping[str, str], config: Any) -> Guardrail:
         identifier=identifier,
         version=version,
         trace=cast("Trace", _TRACES[trace]),
-        processing=cast("Processing", _MODES[mode]) if mode else None,
+        processing=cast("Processing", STREAM_MODES[mode]) if mode else None,
     )
 
 

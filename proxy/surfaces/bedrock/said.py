@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from proxy.grounding.errors import UpstreamError
 from proxy.surfaces.answers import choices_of, index_of, object_in
+from proxy.surfaces.base import MAX_JSON_DEPTH
+from proxy.upstream.base import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -247,12 +249,28 @@ def _calls(message: JsonObject) -> tuple[list[ToolCall], bool]:
     malformed = False
     for _, call, function in call_deltas(message):
         try:
-            arguments = json.loads(function.get("arguments") or "{}")
+            arguments = _arguments(function.get("arguments") or "{}")
         except (TypeError, ValueError, RecursionError):
             malformed = True
             continue
         calls.append(ToolCall(_call_id(call), str(function.get("name") or ""), arguments))
     return calls, malformed
+
+
+def _arguments(written: str) -> Any:
+    """The arguments of a call. Raises ``ValueError`` or ``RecursionError`` for what is no JSON that callers can read.
+
+    Python reads NaN, 1e999 and a thousand levels of lists, and neither it nor an SDK can do with them in a reply.
+    """
+    arguments: Any = json.loads(written)
+    to_json(arguments)
+    level = [arguments]
+    for _ in range(MAX_JSON_DEPTH):
+        level = [each for each in level if isinstance(each, dict | list)]
+        level = [below for each in level for below in (each.values() if isinstance(each, dict) else each)]
+    if level:
+        raise ValueError
+    return arguments
 
 
 def _call_id(call: JsonObject) -> str:

@@ -15,6 +15,7 @@ from proxy.surfaces.openai.request import (
     limited,
     opened,
     require_model,
+    wants_sync,
     wants_trace,
     wants_usage,
 )
@@ -60,7 +61,7 @@ class Chat:
             body=forward,
             context=context,
             policy=policy,
-            release=release_of(policy, structured=_is_structured(body), choices=choices),
+            release=release_of(policy, structured=_is_structured(body), choices=choices, sync=wants_sync(body)),
             trace=wants_trace(body, policy),
             stream=call.ledger.stream,
             choices=choices,

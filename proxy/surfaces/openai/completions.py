@@ -10,7 +10,16 @@ from proxy.guard.stream import release_of
 from proxy.surfaces.context import read_prompts
 from proxy.surfaces.openai.completing import answered
 from proxy.surfaces.openai.forms import COMPLETIONS
-from proxy.surfaces.openai.request import Request, choices_asked, flag, limited, opened, wants_trace, wants_usage
+from proxy.surfaces.openai.request import (
+    Request,
+    choices_asked,
+    flag,
+    limited,
+    opened,
+    wants_sync,
+    wants_trace,
+    wants_usage,
+)
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -43,7 +52,7 @@ class Completions:
             body=forward,
             context=context,
             policy=policy,
-            release=release_of(policy, structured=False, choices=choices),
+            release=release_of(policy, structured=False, choices=choices, sync=wants_sync(body)),
             trace=wants_trace(body, policy),
             stream=call.ledger.stream,
             choices=choices,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from proxy.surfaces.answers import choices_of
+from proxy.surfaces.answers import choices_of, malformed
 
 if TYPE_CHECKING:
     from proxy.upstream.base import Api
@@ -50,7 +50,12 @@ def _with_text(body: JsonObject, holder: str) -> JsonObject:
 
 
 def _renamed(choice: JsonObject, old: str, new: str, value: Any) -> JsonObject:
-    """The choice with another field in the place of one of its own; one that has that name already is some other."""
+    """The choice with another field in the place of one of its own; one that has that name already is some other.
+
+    Raises ``UpstreamError`` where even that name is taken: of two fields in one place only one would be looked at.
+    """
+    if f"other_{new}" in choice and new in choice:
+        raise malformed()
     kept = {f"other_{name}" if name == new else name: each for name, each in choice.items()}
     kept = {name.removeprefix("other_") if name == f"other_{old}" else name: each for name, each in kept.items()}
     if old not in choice:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from proxy.grounding.errors import UpstreamError
 from proxy.guard.answer import AnswerPart, Carried
 from proxy.guard.stream import Piece
-from proxy.surfaces.answers import object_in, undeclared
+from proxy.surfaces.answers import Around, object_in, undeclared
 from proxy.surfaces.metadata import Padding, fits, holds_text
 from proxy.surfaces.openai import outputs
 from proxy.surfaces.openai.outputs import GAP, malformed
@@ -39,11 +39,11 @@ THOUGHTS = "response.reasoning"
 DELTA = "response.output_text.delta"
 
 _FAILED, _ALIVE = "response.failed", "keepalive"
-_FIELDS = frozenset(
-    "type delta text item_id output_index content_index sequence_number part item response logprobs obfuscation "
-    "annotation annotation_index refusal".split()
-)
-_OF_CALLS = frozenset("arguments input code name action partial_image_b64 output command".split())
+DONE = "response.output_text.done"
+_SAYS = frozenset("delta text refusal part item response annotation logprobs".split())
+_FRAME = frozenset("type item_id output_index content_index sequence_number obfuscation".split())
+_OF_CALLS = frozenset("delta arguments input code name action partial_image_b64 output command".split())
+_OF_THOUGHTS = frozenset("delta text part".split())
 _CALLS = (
     "response.function_call_arguments.",
     "response.custom_tool_call_input.",
@@ -59,7 +59,18 @@ _CALLS = (
 _ANNOTATION = "response.output_text.annotation.added"
 _IMAGES = ("response.image_generation_call.", "response.audio.")
 _REFUSAL = "response.refusal."
-_TEXTS = ("response.output_text.", _REFUSAL)
+_OWN: dict[str, frozenset[str]] = {
+    **dict.fromkeys((*BEGINS, *ENDS, _FAILED), frozenset({"response"})),
+    **dict.fromkeys(ITEMS, frozenset({"item"})),
+    **dict.fromkeys(PARTS, frozenset({"part"})),
+    DELTA: frozenset({"delta", "logprobs"}),
+    DONE: frozenset({"text", "logprobs"}),
+    f"{_REFUSAL}delta": frozenset({"delta"}),
+    f"{_REFUSAL}done": frozenset({"refusal"}),
+    _ANNOTATION: frozenset({"annotation"}),
+    _ALIVE: frozenset(),
+}
+"""The fields of each kind of event that somebody looks at: any other is unknown there, also where others have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +99,8 @@ class Hearing(Heard):
         self._all: list[str] = []
         self._refusals: dict[Place, list[str]] = {}
         self._carries: set[Carried] = set()
-        self._padding = Padding()
-        self._ended = False
+        self._padding, self._around = Padding(), Around()
+        self._heard = self._ended = False
         self._failed: UpstreamError | None = None
         self.end = b""
         self.first: JsonObject = {}
@@ -103,7 +114,7 @@ class Hearing(Heard):
     @property
     def spoke(self) -> bool:
         """Whether the model has begun to say anything."""
-        return bool(self.first or self._texts or self._carries)
+        return self._heard
 
     async def pieces(self) -> AsyncGenerator[Piece[Event], None]:
         """The events as pieces of one answer. Raises what the upstream raises, and ``UpstreamError`` for its errors."""
@@ -121,27 +132,33 @@ class Hearing(Heard):
             raise self._failed
         if not self._ended:
             raise UpstreamError(BROKE_OFF)
-        if self._padding.spells(surely=True):
+        if self._padding.spells(surely=True) or self._around.spell():
             self._carries.add("default")
         refusal = " ".join(map("".join, self._refusals.values()))
         return [AnswerPart(text="".join(self._all), refusal=refusal, carries=frozenset(self._carries))]
 
     def _piece(self, chunk: Chunk, data: JsonObject) -> Piece[Event]:
         kind = str(data.get("type"))
+        self._heard = True
         self._padding.add(data.get("obfuscation"))
         carries = carried_by_event(kind, data, self._asked.body)
+        spelling = (
+            self._rules.default == "block"
+            and "default" not in carries
+            and self._around.add(unknown_in(kind, data), said=bool(self._all))
+        )
         self._carries |= carries
         if kind in BEGINS | ENDS or kind == _FAILED:
             self._note(kind, object_in(data, "response"))
         spoken = bool(self._all)
         adds = tuple(self._adds(kind, data))
-        held = self._holds(carries) or self._waits(kind, data)
+        held = self._holds(carries) or self._waits(kind, data) or (spelling and kind not in ENDS)
         lead = GAP if adds and spoken and len(self._texts[adds[0][0]]) == 1 else ""
         event = Event(raw=chunk.raw, data=data, adds=adds, lead=lead)
         if event.text:
             self._all.append(event.text)
         splits = kind == DELTA and not data.get("logprobs")
-        index = None if kind in BEGINS | {_ALIVE} else 0
+        index = None if kind in BEGINS | {_ALIVE} and not (event.text or held) else 0
         return Piece(index=index, item=event, text=event.text, hold=held, last=kind in ENDS, splits=splits)
 
     def _note(self, kind: str, response: JsonObject) -> None:
@@ -176,7 +193,7 @@ class Hearing(Heard):
         place = place_of(data)
         if kind == DELTA:
             yield from _grown(self._texts, place, delta=_text(data, "delta"))
-        elif kind == "response.output_text.done":
+        elif kind == DONE:
             yield from _grown(self._texts, place, whole=_text(data, "text"))
         elif kind == f"{_REFUSAL}delta":
             list(_grown(self._refusals, place, delta=_text(data, "delta")))
@@ -207,8 +224,8 @@ def carried_by_event(kind: str, data: JsonObject, asked: JsonObject) -> set[Carr
     if kind in BEGINS | ENDS or kind == _FAILED:
         response = object_in(data, "response")
         found |= outputs.around(response, asked)
-        for item in response.get("output") or ():
-            found |= outputs.carried_by(item if isinstance(item, dict) else {})
+        for item in _output_of(response):
+            found |= outputs.carried_by(item)
     elif kind in ITEMS:
         found |= outputs.carried_by(object_in(data, "item"))
     elif kind in PARTS:
@@ -221,15 +238,43 @@ def carried_by_event(kind: str, data: JsonObject, asked: JsonObject) -> set[Carr
         found.add("images")
     elif kind == _ANNOTATION:
         found |= set() if fits("annotations", [data.get("annotation")]) else {"default"}
-    elif not kind.startswith(_TEXTS) and _speaks(data):
+    elif own_fields(kind) is None and _speaks(data):
         found.add("default")
     return found
 
 
+def own_fields(kind: str) -> frozenset[str] | None:
+    """The fields that an event of this kind has for itself; None for a kind that nobody knows."""
+    if kind.startswith(THOUGHTS):
+        return _OF_THOUGHTS
+    return _OF_CALLS if kind.startswith((*_CALLS, *_IMAGES)) else _OWN.get(kind)
+
+
+def unknown_in(kind: str, data: JsonObject) -> JsonObject:
+    """What an event holds in places of no known use: short as each may be, over a stream they may be spelling."""
+    own = own_fields(kind)
+    fields = {name: value for name, value in data.items() if name not in (own or ()) and name not in _FRAME}
+    if own is None:
+        fields["type"] = kind
+    if kind in BEGINS | ENDS or kind == _FAILED:
+        response = object_in(data, "response")
+        fields["around"] = outputs.unknown_around(response)
+        fields["items"] = [outputs.unknown_in(item) for item in _output_of(response)]
+    elif kind in ITEMS:
+        fields["items"] = [outputs.unknown_in(object_in(data, "item"))]
+    elif kind in PARTS:
+        fields["parts"] = [outputs.unknown_in_part(object_in(data, "part"))]
+    return fields
+
+
+def _output_of(response: JsonObject) -> list[JsonObject]:
+    return outputs.items_of(response) if response.get("output") else []
+
+
 def odd_fields(kind: str, data: JsonObject) -> set[str]:
     """Names of an event's own fields that hold text and are not known to."""
-    own = _OF_CALLS if kind.startswith((*_CALLS, *_IMAGES)) else frozenset()
-    odd = undeclared(data, _FIELDS | own)
+    own = own_fields(kind) or frozenset()
+    odd = undeclared(data, _FRAME | own) | {name for name in _SAYS - own if data.get(name)}
     return odd if fits("id", data.get("item_id")) else odd | {"item_id"}
 
 
@@ -242,13 +287,13 @@ def _parts_of(kind: str, data: JsonObject) -> Iterable[tuple[Place, JsonObject]]
         yield from (((at, number), part) for number, part in enumerate(outputs.parts_in(object_in(data, "item"))))
     elif kind in BEGINS | ENDS:
         response = object_in(data, "response")
-        for number, item in enumerate(outputs.items_of(response) if response.get("output") else ()):
+        for number, item in enumerate(_output_of(response)):
             yield from (((number, place), part) for place, part in enumerate(outputs.parts_in(item)))
 
 
 def place_of(data: JsonObject) -> Place:
     """Where an event's text stands. Raises ``UpstreamError`` for what is no place."""
-    at, place = data.get("output_index", 0), data.get("content_index", 0)
+    at, place = (0 if data.get(name) is None else data[name] for name in ("output_index", "content_index"))
     if not isinstance(at, int) or not isinstance(place, int):
         raise malformed()
     return at, place
@@ -263,7 +308,7 @@ def _text(data: JsonObject, name: str) -> str:
 
 def _speaks(data: JsonObject) -> bool:
     """Whether an event of no known kind says anything."""
-    return any(holds_text(value) or name in ("delta", "text", "part", "item") for name, value in data.items() if value)
+    return any(holds_text(value) or name in _SAYS for name, value in data.items() if value)
 
 
 def _failure(error: JsonObject) -> UpstreamError:

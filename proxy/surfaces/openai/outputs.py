@@ -27,12 +27,32 @@ ECHOED = frozenset(
     "instructions metadata tools tool_choice text prompt user safety_identifier prompt_cache_key reasoning "
     "conversation truncation previous_response_id".split()
 )
-_RESPONSE = ECHOED | {"id", "model", "output", "output_text", "guardrail"}
+_RESPONSE = ECHOED | {"id", "model", "output", "output_text"}
 _MESSAGE = frozenset({"content", "id"})
-_PART = frozenset({"text", "refusal", "annotations", "logprobs"})
+_PARTS = {
+    "output_text": frozenset({"text", "annotations", "logprobs"}),
+    "refusal": frozenset({"refusal"}),
+}
+_SPOKEN = ("text", "refusal")
 _REASONING = frozenset({"summary", "content", "encrypted_content", "id"})
-_CALLS = ("call", "call_output", "approval_request", "list_tools", "approval_response")
+_ITEMS = {"message": _MESSAGE, "reasoning": _REASONING}
+_CALLS = frozenset(
+    [f"{tool}_call" for tool in (
+        "function", "custom_tool", "web_search", "file_search", "computer", "code_interpreter", "local_shell", "shell",
+        "apply_patch", "tool_search", "mcp",
+    )]
+) | {"mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "tool_search_output"}  # fmt: skip
+_OUTPUT = "_output"  # what a call gave is an item too
 _TOKENS_ONLY = frozenset({"id"})
+_STATES = frozenset(
+    "in_progress completed incomplete failed queued cancelled searching generating interpreting".split()
+)
+_EXPECTED = {
+    "status": _STATES,
+    "phase": frozenset({"commentary", "final_answer"}),
+    "role": frozenset({"assistant"}),
+    "object": frozenset({"response"}),
+}
 
 
 def part_of(response: JsonObject, asked: JsonObject) -> AnswerPart:
@@ -86,10 +106,52 @@ def malformed() -> UpstreamError:
 
 def around(response: JsonObject, asked: JsonObject) -> set[Carried]:
     """What stands around the output: ``default`` where it may be text that is not the caller's."""
-    odd = undeclared(response, _RESPONSE) or not all(_is_echo(response.get(name), asked.get(name)) for name in ECHOED)
-    text = response.get("output_text")  # some servers repeat the whole answer there
-    odd = odd or text not in (None, "", *_joined(response))
-    return {"default"} if odd else set()
+    return set() if _repeats(response) and not _odd_around(response, asked) else {"default"}
+
+
+def _odd_around(response: JsonObject, asked: JsonObject) -> set[str]:
+    """Names of a response's fields that may hold text that is not the caller's."""
+    more = {name for name in ECHOED if not _is_echo(response.get(name), asked.get(name), name)}
+    return undeclared(response, _RESPONSE) | more
+
+
+def unknown_around(response: JsonObject) -> JsonObject:
+    """The fields of a response whose use nobody knows."""
+    return _unexpected(response, _RESPONSE)
+
+
+def unknown_in(item: JsonObject) -> JsonObject:
+    """The same of an item; of a call of tools, none."""
+    kind = str(item.get("type"))
+    if _is_call(kind):
+        return {}
+    parts = [unknown_in_part(part) for part in parts_in(item)]
+    known = _ITEMS.get(kind)
+    return {**_unexpected(item, _TOKENS_ONLY if known is None else known | {"type"}), "parts": parts}
+
+
+def unknown_in_part(part: JsonObject) -> JsonObject:
+    """The same of a part of a message."""
+    known = _PARTS.get(str(part.get("type")))
+    return _unexpected(part, frozenset() if known is None else known | {"type"})
+
+
+def _unexpected(fields: JsonObject, known: frozenset[str]) -> JsonObject:
+    """Fields that are not known, less those that say what they always say."""
+    return {
+        name: value
+        for name, value in fields.items()
+        if name not in known and not (isinstance(value, str) and value in _EXPECTED.get(name, ()))
+    }
+
+
+def _repeats(response: JsonObject) -> bool:
+    """Whether ``output_text``, where some servers say the whole answer again, says no other."""
+    return response.get("output_text") in (None, "", *_joined(response))
+
+
+def _is_call(kind: str) -> bool:
+    return kind in _CALLS or kind.removesuffix(_OUTPUT) in _CALLS
 
 
 def _joined(response: JsonObject) -> Iterator[str]:
@@ -98,8 +160,10 @@ def _joined(response: JsonObject) -> Iterator[str]:
     yield "".join(text_in(part) for item in items if isinstance(item, dict) for part in parts_in(item))
 
 
-def _is_echo(value: Any, original: Any) -> bool:
-    """Whether a value holds no text but the original's."""
+def _is_echo(value: Any, original: Any, name: str) -> bool:
+    """Whether a value holds no text but the original's; metadata, to which no server adds any, not a word."""
+    if name == "metadata":
+        return set(_strings(value)) <= set(_strings(original))
     if not holds_text(value):
         return True
     return set(filter(holds_text, _strings(value))) <= set(_strings(original))
@@ -119,29 +183,33 @@ def carried_by(item: JsonObject) -> set[Carried]:
         odd = bool(undeclared(item, _MESSAGE)) or any(_is_odd(part) for part in parts_in(item))
         return {"default"} if odd else set()
     if kind == "reasoning":
-        thinks = any(holds_text(item.get(name)) for name in ("summary", "content"))
+        thinks = any(item.get(name) for name in ("summary", "content"))
         found: set[Carried] = {"reasoning"} if thinks else set()
         return found | ({"default"} if undeclared(item, _REASONING) else set())
     if kind == "image_generation_call":
         return {"images"}
-    if kind.endswith(_CALLS):
+    if _is_call(kind):
         return {"tool_calls"}
     return {"default"} if undeclared(item, _TOKENS_ONLY) else set()
 
 
 def _is_odd(part: JsonObject) -> bool:
-    known = part.get("type") in ("output_text", "refusal")
-    spoken = all(isinstance(part.get(name), str | None) for name in ("text", "refusal"))
-    return not known or not spoken or bool(undeclared(part, _PART)) or not fits("annotations", part.get("annotations"))
+    known = _PARTS.get(str(part.get("type")))
+    spoken = all(isinstance(part.get(name), str | None) for name in _SPOKEN)
+    return known is None or not spoken or bool(_odd_in(part))
+
+
+def _odd_in(part: JsonObject) -> set[str]:
+    """Names of a part's fields that its kind does not have and that say something."""
+    known = _PARTS.get(str(part.get("type")), frozenset())
+    return undeclared(part, known) | {name for name in _SPOKEN if part.get(name) and name not in known}
 
 
 def clean_response(response: JsonObject, policy: Policy, asked: JsonObject) -> JsonObject:
     """A response less what the policy strips; the same object when there is nothing to strip."""
     result = response
     if policy.on_uninspected.default == "strip":
-        gone = undeclared(response, _RESPONSE)
-        gone |= {name for name in ECHOED if not _is_echo(response.get(name), asked.get(name))}
-        result = {name: value for name, value in response.items() if name not in gone} if gone else response
+        result = _less(response, _odd_around(response, asked) | (set() if _repeats(response) else {"output_text"}))
     output = response.get("output")
     if isinstance(output, list):
         cleaned = [clean_item(item, policy) for item in items_of(response)]
@@ -163,7 +231,7 @@ def clean_item(item: JsonObject, policy: Policy) -> JsonObject:
         cleaned = [part for part in cleaned if not _is_odd(part)]
     if len(cleaned) < len(parts) or any(new is not old for new, old in zip(cleaned, parts, strict=True)):
         item = {**item, "content": cleaned}
-    known = {"message": _MESSAGE, "reasoning": _REASONING}.get(str(item.get("type")))
+    known = _ITEMS.get(str(item.get("type")))
     if known is not None and rules.default == "strip":
         item = _less(item, undeclared(item, known))
     return item
@@ -172,9 +240,9 @@ def clean_item(item: JsonObject, policy: Policy) -> JsonObject:
 def clean_part(part: JsonObject, policy: Policy) -> JsonObject:
     """A part of a message, whose log-probabilities are those of its text or go."""
     if policy.on_uninspected.default == "strip":
-        part = _less(part, undeclared(part, _PART))
-        if not fits("annotations", part.get("annotations")):
-            part = {**part, "annotations": []}
+        fitting = fits("annotations", part.get("annotations"))
+        part = part if fitting else {**part, "annotations": []}
+        part = _less(part, _odd_in(part)) if str(part.get("type")) in _PARTS else part
     if part.get("logprobs"):
         kept = tokens_of(part["logprobs"], text_in(part))
         part = part if kept is part["logprobs"] else {**part, "logprobs": kept}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from proxy.grounding.errors import CallerError, no_such_model
 from proxy.guard.assess import enforce_limits
 from proxy.surfaces.base import parse_object
+from proxy.surfaces.context import CONFIG_FIELD, STREAM_MODES
 from proxy.upstream.steering import STEERING_FIELDS
 
 if TYPE_CHECKING:
@@ -105,6 +106,12 @@ def refuse_steering(body: JsonObject) -> None:
         if name in STEERING_FIELDS:
             message = f"{name} is set by the operator and cannot be sent with a request."
             raise CallerError(message, param=name, code="unsupported_parameter")
+
+
+def wants_sync(body: JsonObject) -> bool:
+    """Whether the caller asks that nothing leaves before it is judged, as on Bedrock. For a body that was read."""
+    config = body.get(CONFIG_FIELD)
+    return isinstance(config, dict) and STREAM_MODES.get(config.get("streamProcessingMode", "")) == "sync"
 
 
 def wants_trace(body: JsonObject, policy: Policy) -> bool:

@@ -6,6 +6,7 @@ one that reads the end read the same.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from proxy.surfaces.openai.hearing import (
     Place,
     carried_by_event,
     odd_fields,
+    own_fields,
     place_of,
 )
 from proxy.surfaces.openai.shapes import counted, message_of, response_of, text_part
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from proxy.surfaces.openai.request import ResponseRequest
 
 JsonObject = dict[str, Any]
+_NAME = re.compile("[!-~]{1,200}")
 
 
 class ResponseVoice:
@@ -174,7 +177,10 @@ class ResponseVoice:
         policy = self._asked.policy
         if kind.startswith(THOUGHTS) and policy.on_uninspected.reasoning == "strip":
             return {}
-        data, strips = self._known(kind, data), policy.on_uninspected.default == "strip"
+        strips = policy.on_uninspected.default == "strip"
+        if strips and own_fields(kind) is None:
+            return {}  # a kind that nobody knows may be a word, too
+        data = self._known(kind, data)
         if kind in BEGINS | ENDS:
             return _with(data, "response", self._consistent(object_in(data, "response")))
         if kind in ITEMS:
@@ -258,7 +264,8 @@ def _with(data: JsonObject, name: str, value: Any) -> JsonObject:
 
 
 def _framed(kind: str, data: JsonObject) -> bytes:
-    return b"event: " + kind.encode("ascii", "replace") + b"\ndata: " + to_json(data) + b"\n\n"
+    named = b"event: " + kind.encode() + b"\n" if _NAME.fullmatch(kind) else b""
+    return named + b"data: " + to_json(data) + b"\n\n"
 
 
 def _is_bare(raw: bytes, kind: str) -> bool:

@@ -19,7 +19,7 @@ from proxy.surfaces.context import read_input
 from proxy.surfaces.live import Live
 from proxy.surfaces.openai import outputs, render
 from proxy.surfaces.openai.completing import EVENTS, JSON
-from proxy.surfaces.openai.request import ResponseRequest, flag, limited, opened, wants_trace
+from proxy.surfaces.openai.request import ResponseRequest, flag, limited, opened, wants_sync, wants_trace
 from proxy.surfaces.openai.responding import ResponseVoice, error_event
 from proxy.surfaces.openai.shapes import counted, message_of, response_of
 from proxy.surfaces.rewriting import asked_again, with_usage
@@ -58,7 +58,7 @@ class Responses:
             body=forward,
             context=context,
             policy=policy,
-            release=release_of(policy, structured=_is_structured(body)),
+            release=release_of(policy, structured=_is_structured(body), sync=wants_sync(body)),
             trace=wants_trace(body, policy),
             stream=call.ledger.stream,
         )

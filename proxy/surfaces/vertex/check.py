@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxy.grounding.errors import CallerError
 from proxy.surfaces.base import json_response
-from proxy.surfaces.vertex.judged import Fact, judged, policy_for
+from proxy.surfaces.vertex.judged import Fact, judged, policy_for, threshold_in
 from proxy.surfaces.vertex.protojson import Message, Read, Repeated, Strings, read
 from proxy.surfaces.vertex.tokens import count_tokens
 
@@ -31,6 +31,9 @@ MOST_TOKENS = 4096
 
 MOST_FACTS, MOST_FACT_CHARS = 200, 10_000
 
+MOST_ATTRIBUTES = 64
+"""Of a fact. Google states no limit; each is looked at for every claim."""
+
 MOST_LABELS, MOST_LABEL_CHARS = 64, 63
 
 ONE_CHUNK = 600
@@ -40,7 +43,7 @@ _REQUEST = Message(
     {
         "grounding_config": "STRING",  # stands in the path
         "answer_candidate": "STRING",
-        "facts": Repeated(Message({"fact_text": "STRING", "attributes": Strings()})),
+        "facts": Repeated(Message({"fact_text": "STRING", "attributes": Strings()}), most=MOST_FACTS),
         "grounding_spec": Message({"citation_threshold": "DOUBLE", "enable_claim_level_score": "BOOL"}),
         "user_labels": Strings(),
     }
@@ -71,15 +74,6 @@ class CheckGrounding:
         return json_response(200, _render(found, scores=spec.get("enable_claim_level_score", False)))
 
 
-def threshold_in(spec: Read, path: str) -> float | None:
-    """The citation threshold of a request; None where it has none. Raises ``CallerError`` outside [0, 1]."""
-    threshold: float | None = spec.get("citation_threshold")
-    if threshold is not None and not 0 <= threshold <= 1:
-        message = f"{path} must be between 0 and 1."
-        raise CallerError(message, param=path)
-    return threshold
-
-
 async def _candidate(body: Read) -> str:
     text: str = body.get("answer_candidate", "")
     if not text.strip():
@@ -93,13 +87,14 @@ async def _candidate(body: Read) -> str:
 
 def _facts(body: Read) -> list[Fact]:
     facts = body.get("facts", [])
-    if len(facts) > MOST_FACTS:
-        message = f"facts must be at most {MOST_FACTS}; there are {len(facts)}."
-        raise CallerError(message, param="facts")
     for number, fact in enumerate(facts):
         if (length := len(fact.get("fact_text", ""))) > MOST_FACT_CHARS:
             path = f"facts[{number}].fact_text"
             message = f"{path} must have at most {MOST_FACT_CHARS} characters; it has {length}."
+            raise CallerError(message, param=path)
+        if (count := len(fact.get("attributes", {}))) > MOST_ATTRIBUTES:
+            path = f"facts[{number}].attributes"
+            message = f"{path} must be at most {MOST_ATTRIBUTES}; there are {count}."
             raise CallerError(message, param=path)
     return [
         Fact(text=fact.get("fact_text", ""), attributes=tuple(fact.get("attributes", {}).items())) for fact in facts

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxy.grounding.errors import CallerError
 from proxy.surfaces.base import json_response
-from proxy.surfaces.vertex.check import threshold_in
-from proxy.surfaces.vertex.judged import Fact, judged, policy_for
+from proxy.surfaces.vertex.judged import Fact, judged, policy_for, threshold_in
 from proxy.surfaces.vertex.protojson import Message, Read, Repeated, read
 
 if TYPE_CHECKING:
@@ -72,9 +71,7 @@ class CorroborateContent:
         body = read(call.body, _REQUEST)
         least = threshold_in(body.get("parameters", {}), "parameters.citation_threshold")
         facts = [_fact(fact) for fact in body.get("facts", [])]
-        found = await judged(
-            self._services, call, _text(body), facts, policy=policy, threshold=least, named=("content", "facts")
-        )
+        found = await judged(self._services, call, _text(body), facts, policy=policy, threshold=least, field="content")
         return json_response(200, _render(found, least or 0.0))
 
 

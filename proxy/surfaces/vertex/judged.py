@@ -1,22 +1,23 @@
 """A text held against facts under the caller's policy: what both of Google's checks have in common.
 
-Grounding alone is judged: these calls have no word for relevance. A check that its caller asks for by name is never
-passed over, so under a policy without it, and where it cannot be made, the reply is an error and not a score.
+Under a policy without the check, and where it cannot be made (``guard/groundedness.py``), the reply is an error and
+no score.
 """
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proxy.grounding.claims import split_claims
-from proxy.grounding.errors import CallerError, Forbidden, ScoringError
-from proxy.grounding.types import ClaimResult, GroundingContext, Outcome, Source
+from proxy.grounding.errors import CallerError, Forbidden
+from proxy.grounding.types import ClaimResult, GroundingContext, Source
 from proxy.grounding.verdict import must_check
 from proxy.guard.answer import AnswerPart
-from proxy.guard.assess import ENOUGH, enforce_limits, too_long
+from proxy.guard.assess import ENOUGH
 from proxy.guard.exchange import assess
+from proxy.guard.groundedness import grounding_only, not_scored, require_within, unchecked
 from proxy.surfaces.vertex.errors import CHECK_OFF
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from proxy.grounding.types import Claim, Evidence
     from proxy.policy.model import Policy
     from proxy.surfaces.base import Call, Services
+    from proxy.surfaces.vertex.protojson import Read
 
 OWN_POLICY = "default_grounding_config"
 """The grounding config that stands for the caller's own policy; any other is a policy's name."""
@@ -101,6 +103,15 @@ def policy_for(services: Services, call: Call, config: str | None) -> Policy:
     return policy
 
 
+def threshold_in(spec: Read, path: str) -> float | None:
+    """The citation threshold of a request; None where it has none. Raises ``CallerError`` outside [0, 1]."""
+    threshold: float | None = spec.get("citation_threshold")
+    if threshold is not None and not 0 <= threshold <= 1:
+        message = f"{path} must be between 0 and 1."
+        raise CallerError(message, param=path)
+    return threshold
+
+
 async def judged(
     services: Services,
     call: Call,
@@ -109,9 +120,9 @@ async def judged(
     *,
     policy: Policy,
     threshold: float | None,
-    named: tuple[str, str] = ("answer_candidate", "facts"),
+    field: str = "answer_candidate",
 ) -> Judgement:
-    """Judge ``text``. ``threshold`` is from when on evidence is cited, the policy's own if None; ``named`` the fields.
+    """Judge ``text``, which stands in ``field``. Evidence is cited from ``threshold`` on, the policy's own if None.
 
     Raises ``CallerError`` over limits at which the policy rejects, ``Overloaded`` when the scorer's queue is full, and
     ``ScoringError`` where a claim could not be scored.
@@ -121,17 +132,16 @@ async def judged(
     context, part = GroundingContext.of(sources, None), AnswerPart(text=text)
     call.ledger.asked(context)
     call.ledger.answered((part,))
-    _enforce(policy, context, text, named)
+    require_within(policy, context, text, {"answer": field, "grounding_source": "facts"})
     cites = policy.citations.threshold if threshold is None else threshold
-    rules = _grounding_only(policy, cites)
+    rules = _citing(grounding_only(policy), cites)
     verdict = await assess(services.assessor, rules, context, part, call.ledger.meter)
     results: Iterable[ClaimResult] = verdict.claims
     if not context.sources:
         results = await asyncio.to_thread(_unsupported, text, rules)
     elif failed := [result.failed for result in verdict.claims if result.failed]:
-        # Nothing passed, whatever the policy says of a scorer that fails: the caller has no result.
-        call.ledger.verdicts = (replace(verdict, outcome=Outcome.BLOCKED, reasons=("scorer_error",), bypasses=()),)
-        raise _not_scored(failed)
+        call.ledger.verdicts = (unchecked(verdict),)
+        raise not_scored(failed)
     call.ledger.verdicts = (verdict,)
     return Judgement(
         text=text,
@@ -143,33 +153,8 @@ async def judged(
     )
 
 
-def _enforce(policy: Policy, context: GroundingContext, text: str, named: tuple[str, str]) -> None:
-    answer, facts = named
-    try:
-        enforce_limits(policy, context)
-    except CallerError as over:
-        raise CallerError(over.message, param=facts) from None
-    if too_long(len(text), policy):
-        message = f"{answer} has {len(text)} characters; the policy allows {policy.limits.answer_chars}."
-        raise CallerError(message, param=answer)
-
-
-def _grounding_only(policy: Policy, threshold: float) -> Policy:
-    """The policy as far as it speaks of grounding, for a caller who asks for exactly this check.
-
-    An abstention states nothing of the facts, JSON is judged as it stands, no text is changed here that could be
-    redacted, and no request is out of the sample.
-    """
-    grounding = policy.grounding
-    changes = {
-        "grounding": replace(grounding, action="block") if grounding.action == "redact" else grounding,
-        "relevance": replace(policy.relevance, action="off"),
-        "abstention": "score" if policy.abstention == "score" else "pass",
-        "on_uninspected": policy.on_uninspected.model_copy(update={"json_": "score"}),
-        "citations": policy.citations.model_copy(update={"threshold": threshold}),
-        "in_sample": True,
-    }
-    return policy.model_copy(update=changes)
+def _citing(policy: Policy, threshold: float) -> Policy:
+    return policy.model_copy(update={"citations": policy.citations.model_copy(update={"threshold": threshold})})
 
 
 def _unsupported(text: str, rules: Policy) -> list[ClaimResult]:
@@ -178,13 +163,6 @@ def _unsupported(text: str, rules: Policy) -> list[ClaimResult]:
         ClaimResult(claim=claim, support=0.0 if must_check(claim, rules.abstention) else None)
         for claim in split_claims(text)
     ]
-
-
-def _not_scored(failed: Sequence[str]) -> ScoringError:
-    late = "timeout" in failed
-    why = "in time" if late else "now"
-    message = f"The text could not be checked {why}, so whether it is grounded is not known. Try again."
-    return ScoringError(message, reason="timeout" if late else "error")
 
 
 def _bytes(text: str) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from proxy.grounding.errors import CallerError
@@ -29,16 +29,23 @@ _CAMEL = re.compile(r"_([a-z0-9])")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Fields by the names that the proto gives them."""
+    """Fields by the names that the proto gives them. ``names`` are those by what may be written for them."""
 
     fields: Mapping[str, Shape]
+    names: Mapping[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Know the names once: a body may hold a message a hundred thousand times."""
+        names = {written: name for name in self.fields for written in (name, _camel(name))}
+        object.__setattr__(self, "names", names)
 
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """A list."""
+    """A list, with no more than ``most`` items if that is given: a longer one is refused before it is read."""
 
     of: Shape
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +80,11 @@ def _parsed(body: bytes) -> dict[str, Any]:
 def _fields(value: Any, shape: Message, path: str) -> Iterator[tuple[str, Any]]:
     if not isinstance(value, dict):
         raise _invalid(path, "an object")
-    names = {written: name for name in shape.fields for written in (name, _camel(name))}
     seen: set[str] = set()
     for written, held in value.items():
         if held is None:
             continue
-        name = names.get(written)
+        name = shape.names.get(written)
         if name is None:
             raise _unknown(written, path)
         if name in seen:
@@ -92,9 +98,12 @@ def _value(value: Any, shape: Shape, path: str) -> Any:
     match shape:
         case Message():
             return dict(_fields(value, shape, path))
-        case Repeated(of):
+        case Repeated(of, most):
             if not isinstance(value, list):
                 raise _invalid(path, "a list")
+            if most is not None and len(value) > most:
+                message = f"{path} must be at most {most}; there are {len(value)}."
+                raise CallerError(message, param=path)
             return [_value(each, of, f"{path}[{at}]") for at, each in enumerate(value)]
         case Strings():
             return _strings(value, path)

@@ -196,3 +196,11 @@ def test_the_judges_time_is_counted_as_the_models(place: Place):
     place.result(asking(BAD, reasoning=True))
     assert place.metric("groundwarden_requests_total", **labels) == before + 1
     assert place.metric("groundwarden_upstream_seconds_count", model="judge") == seconds + 1
+
+
+def test_a_correction_over_the_policys_limit_is_none(place: Place):
+    """A text that is too long to be judged leaves unseen otherwise: whoever wrote the sources could ask for one."""
+    place.answers(rewriting(lambda _: f"{BAD} " * 3))
+    result = place.result(asking(BAD, correction=True), "short")
+    assert result["ungroundedDetected"] is True
+    assert "correctionText" not in result

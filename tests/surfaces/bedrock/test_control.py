@@ -102,10 +102,38 @@ def test_writing_is_refused_and_names_the_file(control: Any, operation: str, giv
 
 
 @pytest.mark.parametrize(
+    ("service", "operation", "given"),
+    [
+        ("bedrock", "list_foundation_models", {}),
+        ("bedrock-runtime", "count_tokens", {"modelId": "m", "input": {"converse": {"messages": []}}}),
+        ("bedrock-runtime", "list_async_invokes", {}),
+    ],
+)
+def test_an_operation_that_is_not_here_says_what_is(
+    bedrock: Callable[..., Any], service: str, operation: str, given: dict[str, Any]
+):
+    """It raises AWS's own error for unknown operations, with words that boto3 shows."""
+    with pytest.raises(ClientError, match=r"Unknown path: .* this server has ApplyGuardrail, Converse") as caught:
+        getattr(bedrock("default", service), operation)(**given)
+    assert caught.value.response["Error"]["Code"] == "UnknownOperationException"
+    assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == 404
+
+
+def test_a_wrong_method_is_told_to_an_sdk_in_its_shape(world: World):
+    """What only another SDK of AWS's would send is told likewise, with the methods that there are."""
+    reply = world.http.get("/model/m/converse", headers={"amz-sdk-invocation-id": "1"})
+    assert (reply.status_code, reply.headers["allow"]) == (405, "POST")
+    assert reply.headers["x-amzn-errortype"] == "UnknownOperationException"
+    assert reply.json()["message"].startswith("Wrong method: GET /model/m/converse. Of Bedrock's operations")
+
+
+@pytest.mark.parametrize(
     ("query", "named"),
     [
         ("maxResults=0", "maxResults"),
         ("maxResults=x", "maxResults"),
+        (f"maxResults=000000001{'0' * 5000}", "maxResults"),
+        (f"nextToken=000000001{'0' * 5000}", "nextToken"),
         ("nextToken=9", "nextToken"),
         ("nextToken=-1", "nextToken"),
     ],

@@ -439,9 +439,13 @@ def test_reasoning_is_shown_only_if_the_policy_passes_it(converse: Callable[...,
     assert content == [*thought, {"text": GOOD}]
 
 
-def test_arguments_that_are_no_json_are_malformed(converse: Callable[..., Any]):
-    """A call whose arguments cannot be read is left out, and stopReason says malformed_tool_use."""
-    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": '{"at": '}}
+@pytest.mark.parametrize(
+    "written",
+    ['{"at": ', "NaN", '{"at": [-Infinity]}', '{"at": 1e999}', *("[" * deep + "]" * deep for deep in (960, 10**5))],
+)
+def test_arguments_that_are_no_json_are_malformed(converse: Callable[..., Any], written: str):
+    """A call whose arguments cannot be read, or not be written, is left out; stopReason says malformed_tool_use."""
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": written}}
     reply = converse(answer(choice(None, message={"tool_calls": [call]}, finish_reason="tool_calls")), toolConfig=TOOLS)
     assert (said(reply), reply["stopReason"]) == ([], "malformed_tool_use")
 

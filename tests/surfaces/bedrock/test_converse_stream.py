@@ -17,8 +17,6 @@ from recording import SSE, Reply
 from surfaces.bedrock.test_converse import ASK, BLOCKED, MODEL, PICTURES, PNG, TOOLS, guardrail, user
 from surfaces.support import ASIDE, BAD, GOOD, QUERY, SECRET, World, answer, chunk, delta, event, says, spells, streams
 
-from proxy.surfaces import base
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -269,7 +267,7 @@ def test_a_stream_that_breaks_off_ends_in_an_exception_event(world: World, strea
 
 def test_a_held_stream_stays_alive(world: World, stream: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
     """While text is held, events of no known name go out: botocore passes over them, and the line is not dead."""
-    monkeypatch.setattr(base, "KEEP_ALIVE_SECONDS", 0.1)
+    monkeypatch.setattr("proxy.surfaces.events.KEEP_ALIVE_SECONDS", 0.1)
     monkeypatch.setattr("proxy.surfaces.live.START_SECONDS", 0.1)
     slow = [event(one) for one in spells(GOOD)]
     reply = Reply(headers=SSE, body=[*slow[:3], 0.6, *slow[3:], event(USAGE), event("[DONE]")])

@@ -128,12 +128,28 @@ def test_a_number_that_json_cannot_carry_on_is_refused(world: World):
         ({"grounding": {"sources": [{"text": {"a": SECRET}}]}}, "grounding.sources[0].text"),
         ({"grounding": {"query": [SECRET]}}, "grounding.query"),
         ({CONFIG: SECRET}, CONFIG),
+        *(
+            ({CONFIG: {"streamProcessingMode": bad}}, f"{CONFIG}.streamProcessingMode")
+            for bad in ("sync", None, [], {})
+        ),
         *(({CONFIG: {"tagSuffix": bad}}, f"{CONFIG}.tagSuffix") for bad in ("", "x" * 21, "a_b", f"{SECRET}!", 7, [])),
     ],
 )
 def test_a_wrong_type_names_its_field(world: World, fields: dict[str, Any], param: str):
     """A field of the wrong type is a 400 that names it and quotes nothing."""
     refused(world.post(asking(**fields)), param=param)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({CONFIG: {"tagsuffix": "sfx"}}, "known are tagSuffix and"),
+        ({"grounding": {"sources": SECRET}}, "must be a list, of texts or of objects with a text"),
+    ],
+)
+def test_what_would_be_right_is_said(world: World, fields: dict[str, Any], words: str):
+    """A slip in how the source is given is answered with the right way."""
+    assert words in refused(world.post(asking(**fields)))
 
 
 @pytest.mark.parametrize("name", ["model", "messages"])

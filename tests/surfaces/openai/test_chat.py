@@ -759,3 +759,14 @@ def test_many_callers_at_once_get_their_own_answers(world: World):
     assert done == [200] * 20
     assert {request.json["user"] for request in world.upstream.requests} == set(texts)
     assert time.monotonic() - begun < 4
+
+
+@pytest.mark.parametrize("policy", ["default", "redacting"])
+@pytest.mark.parametrize("kind", [["text"], {"text": 1}, 5, None])
+def test_a_part_of_no_kind_is_no_fault_of_ours(
+    world: World, kind: object, policy: str, caplog: pytest.LogCaptureFixture
+):
+    """It is a part that nobody can read, whatever stands for its kind."""
+    reply = world.told(answer(choice([{"type": kind, "text": SECRET}])), policy)
+    assert (reply.status_code, SECRET.encode() in everything(reply)) == (200, False)
+    assert "Traceback" not in caplog.text

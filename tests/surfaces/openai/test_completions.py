@@ -356,3 +356,19 @@ def test_unsupported_sentences_may_be_taken_out(world: World, stream: bool):
     assert (GOOD in said, NEXT in said, "UNSUPPORTED" in reply.text) == (True, True, False)
     blocked = post(world, completion(BAD), "asking-again")
     assert (blocked.headers[OUTCOME], len(world.upstream.requests)) == ("blocked", 2)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_no_field_hides_behind_another(world: World, stream: bool):
+    """What chat calls a message or delta is some other field here, and is looked at, whatever else there is."""
+    name = "delta" if stream else "message"
+    hidden = {name: {"content": f"{SECRET} is not judged"}, f"other_{name}": 0}
+    if stream:
+        first, *rest = pieces(GOOD)
+        first["choices"][0] |= hidden
+        given: Any = streamed(first, *rest)
+    else:
+        given = completion(GOOD)
+        given["choices"][0] |= hidden
+    reply = post(world, given, stream=stream)
+    assert (reply.status_code, SECRET.encode() in everything(reply)) == (502, False)

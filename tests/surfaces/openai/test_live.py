@@ -249,7 +249,7 @@ def test_the_trace_comes_last(world: World):
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream begins and keeps alive after a fraction of a second."""
     monkeypatch.setattr("proxy.surfaces.live.START_SECONDS", 0.01)
-    monkeypatch.setattr("proxy.surfaces.base.KEEP_ALIVE_SECONDS", 0.01)
+    monkeypatch.setattr("proxy.surfaces.events.KEEP_ALIVE_SECONDS", 0.01)
 
 
 @pytest.mark.usefixtures("hurried")
@@ -466,6 +466,16 @@ def test_after_a_bad_claim_stops_what_has_begun(world: World):
     for reply in (cut, ended):
         chunks = chunks_of(reply.content)
         assert (said(chunks).endswith(BLOCKED), finishes(chunks)) == (True, ["content_filter"])
+
+
+@pytest.mark.parametrize(("mode", "leaks"), [("SYNCHRONOUS", False), ("ASYNCHRONOUS", True)])
+def test_a_caller_may_ask_that_nothing_leaves_unjudged(world: World, mode: str, leaks: bool):
+    """As on Bedrock, beside the suffix: stricter than the policy's after; never laxer than its sentence."""
+    config = {"amazon-bedrock-guardrailConfig": {"streamProcessingMode": mode}}
+    reply = asked(world, lives(*words(f"{GOOD} {BAD} {NEXT}"), hang=True), "after", **config)
+    assert (BAD[:-1] in said(chunks_of(reply.content))) is leaks
+    strict = asked(world, lives(*words(f"{GOOD} {BAD} {NEXT}"), hang=True), **config)
+    assert BAD[:-1] not in said(chunks_of(strict.content))
 
 
 @pytest.mark.parametrize(("text", "status"), [(f"{WORSE} {NEXT}", 400), (f"{GOOD} {WORSE} {NEXT}", 200)])

@@ -693,3 +693,129 @@ def test_the_model_may_be_asked_again(world: World, stream: bool):
     first, second = (request.json for request in world.upstream.requests)
     assert first["input"] == QUERY
     assert [item["role"] for item in second["input"]] == ["user", "assistant", "user"]
+
+
+UNREAD = f"{SECRET} is not judged"
+WHERE = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+EMPTY = {"type": "response.output_text.delta", **WHERE, "delta": "", "logprobs": []}
+ADDED = {"type": "response.output_item.added", "output_index": 3}
+TOKENS = [{"token": SECRET, "logprob": -1.0}]
+MISPLACED = {
+    "a field of another kind": {**EMPTY, "text": UNREAD},
+    "a part beside a delta": {**EMPTY, "part": text_part(UNREAD)},
+    "an item beside a delta": {**EMPTY, "item": message(UNREAD)},
+    "a response beside a delta": {**EMPTY, "response": {"x": UNREAD}},
+    "an annotation beside a delta": {**EMPTY, "annotation": {"note": UNREAD}},
+    "a refusal beside a delta": {**EMPTY, "refusal": UNREAD},
+    "a kind like a known one": {"type": "response.output_text.whisper", **WHERE, "delta": UNREAD},
+    "another like it": {"type": "response.refusal.whisper", **WHERE, "text": UNREAD},
+    "a name of a kind": {"type": f"response.output_text.{UNREAD}", **WHERE},
+    "a delta beside an item": {**ADDED, "item": message(), "delta": UNREAD},
+    "tokens beside an item": {**ADDED, "item": message(), "logprobs": TOKENS},
+    "a text beside a part": {"type": "response.content_part.added", **WHERE, "part": text_part(""), "text": UNREAD},
+    "a text beside a response": {"type": "response.in_progress", "response": response(), "text": UNREAD},
+    "what we call our own": {"type": "response.in_progress", "response": response(guardrail={"note": UNREAD})},
+    "words of metadata": {"type": "response.in_progress", "response": response(metadata={"a": SECRET, "b": "is"})},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", ["default", "unknown-stripped", "buffered"])
+@pytest.mark.parametrize("place", MISPLACED)
+@pytest.mark.parametrize("at", [4, 12])
+def test_a_field_is_known_where_it_belongs(world: World, place: str, policy: str, at: int):
+    """Not in an event of another kind, and a kind is known by its whole name."""
+    events = spoken(f"{GOOD} {NEXT}")
+    events[at:at] = [MISPLACED[place]]
+    reply = post(world, streamed(events), policy, stream=True)
+    assert reply.status_code == 200
+    assert SECRET.encode() not in everything(reply)
+
+
+MIXED = [
+    message(GOOD, {"type": "refusal", "refusal": "No.", "text": UNREAD}),
+    message(text_part(GOOD, refusal=UNREAD)),
+    message(text_part(GOOD, refusal=SECRET)),
+    {"id": "x", "type": "recall", "text": UNREAD},
+]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("policy", ["default", "unknown-stripped"])
+@pytest.mark.parametrize("item", MIXED)
+def test_a_part_says_what_its_kind_does(world: World, item: Any, policy: str, stream: bool):
+    """Nor is an item a call for its name's end."""
+    given: Any = streamed(spoken(item, message(GOOD, number=2))) if stream else response(item, message(GOOD, number=2))
+    reply = post(world, given, policy, stream=stream)
+    assert reply.status_code == 200
+    assert SECRET.encode() not in everything(reply)
+
+
+def test_another_answer_in_output_text_is_stripped(world: World):
+    """Where the policy strips what nobody knows."""
+    reply = post(world, response(GOOD, output_text=UNREAD), "unknown-stripped")
+    assert (reply.headers[OUTCOME], SECRET.encode() in reply.content) == ("passed", False)
+
+
+@pytest.mark.parametrize("policy", ["default", "unknown-passes", "unknown-stripped"])
+def test_what_an_early_event_says_later_is_judged(world: World, policy: str):
+    """A response that is in progress may hold text too, and waits for its verdict like any other."""
+    events = spoken(f"{GOOD} {NEXT} {NEXT}")
+    output = [{**REASONING, "summary": []}, message(f"{SECRET} is UNSUPPORTED.", number=2)]
+    late = {"type": "response.in_progress", "response": response(*output, status="in_progress")}
+    body = [*map(event, events[:14]), 0.3, event(late), *map(event, events[14:24]), 0.3, *map(event, events[24:])]
+    reply = post(world, Reply(headers=SSE, body=body), policy, stream=True)
+    assert GOOD.split()[0].encode() in reply.content
+    assert SECRET.encode() not in everything(reply)
+
+
+@pytest.mark.parametrize("where", ["field", "kind", "response", "item"])
+def test_words_one_by_one_are_no_metadata(world: World, where: str):
+    """Each looks like a sign; together, from event to event, they spell."""
+    words = ["planted", "secretive", "words", "nobody", "ever", "judged"]
+    made: dict[str, Any] = {
+        "field": lambda word: {**EMPTY, "sign": word},
+        "kind": lambda word: {"type": f"response.{word}"},
+        "response": lambda word: {"type": "response.in_progress", "response": response(sign=word)},
+        "item": lambda word: {**ADDED, "item": {"id": "x", "type": word}},
+    }
+    events = spoken(f"{GOOD} {NEXT} {NEXT}")
+    events[14:14] = [made[where](word) for word in words]
+    reply = post(world, streamed(events), stream=True)
+    assert sum(word.encode() in reply.content for word in words) < 2
+    assert b"content_filter" in reply.content
+    if where == "kind":
+        reply = post(world, streamed(events), "unknown-stripped", stream=True)
+        assert not any(f"response.{word}".encode() in reply.content for word in words)
+
+
+def test_signs_that_come_and_go_pass(world: World):
+    """States, tiers and numbers change from event to event and say nothing."""
+    events = spoken(REASONING, CALL, message(GOOD, phase="commentary"), message(NEXT, number=2, phase="final_answer"))
+    for number, one in enumerate(events):
+        one |= {"took_ms": number, "server": "eu-1"}
+        if "response" in one:
+            one["response"] = {**one["response"], "service_tier": "auto" if number < 2 else "default"}
+    assert told(post(world, streamed(events), stream=True).content) == (f"{GOOD}|{NEXT}", "completed")
+
+
+@pytest.mark.parametrize("kind", ["response.created", "response.completed", "response.failed", ""])
+@pytest.mark.parametrize(
+    "output", [5, "abc", [1], {"a": 1}, [{"type": ["message"]}], [{"type": "message", "content": [{"type": ["x"]}]}]]
+)
+def test_what_is_no_response_is_no_fault_of_ours(
+    world: World, kind: str, output: Any, caplog: pytest.LogCaptureFixture
+):
+    """It is an upstream's error, or blocked, and nothing else goes wrong."""
+    odd = {**response(), "output": output}
+    events = spoken(GOOD)
+    events[9:9] = [{"type": kind, "response": odd}]
+    for policy in ("default", "unknown-stripped", "unknown-passes"):
+        reply = post(world, streamed(events) if kind else odd, policy, stream=bool(kind))
+        assert reply.status_code in (200, 502)
+    assert "Traceback" not in caplog.text
+
+
+def test_an_error_after_a_refusal_says_nothing_of_the_model(world: World):
+    """The model has spoken by then, if only to refuse."""
+    events = [{"type": "response.refusal.delta", **WHERE, "delta": "I will "}, {"type": "error", "message": UNREAD}]
+    assert SECRET.encode() not in everything(post(world, streamed(events), stream=True))

@@ -139,6 +139,11 @@ def test_requests_may_be_written_as_google_reads_them(world: World, body: bytes)
         ({"answer_candidate": " \n"}, "answer_candidate", "must be given"),
         ({"answer_candidate": "word " * 4097}, "answer_candidate", "at most 4096 tokens"),
         ({"facts": [{"fact_text": "a"}] * 201}, "facts", "at most 200; there are 201"),
+        (
+            {"facts": [{"fact_text": "a", "attributes": {f"k{at}": "v" for at in range(65)}}]},
+            "facts[0].attributes",
+            "at most 64; there are 65",
+        ),
         ({"facts": [{"fact_text": "a"}, {"fact_text": "x" * 10_001}]}, "facts[1].fact_text", "10000 characters"),
         ({"grounding_spec": {"citation_threshold": 1.01}}, "grounding_spec.citation_threshold", "between 0 and 1"),
         ({"grounding_spec": {"citation_threshold": -0.1}}, "grounding_spec.citation_threshold", "between 0 and 1"),

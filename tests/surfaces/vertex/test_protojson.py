@@ -19,6 +19,7 @@ SHAPE = Message(
         "a_flag": "BOOL",
         "labels": Strings(),
         "many_more": Repeated(Message({"some_text": "STRING"})),
+        "few": Repeated(Message({"some_text": "STRING"}), most=2),
     }
 )
 
@@ -54,6 +55,7 @@ def test_a_message_may_be_written_in_more_than_one_way(written: str, expected: o
         ('{"labels": {"a": null}}', "labels"),
         ('{"manyMore": [null]}', "many_more[0]"),
         ('{"manyMore": [{"more": 1}]}', "many_more[0]"),
+        ('{"few": [{}, {}, 7]}', "few"),
         ('{"more": 1}', None),
         ('{"SomeText": "a"}', None),
         ('{"someText": "a",, }', None),
@@ -80,3 +82,14 @@ def test_reading_takes_linear_time():
     with pytest.raises(CallerError):
         read(b'{"someText": "' + b'\\"' * 500_000, SHAPE)
     assert time.perf_counter() - begin < 5
+
+
+def test_a_list_that_is_too_long_is_not_read():
+    """Its length alone refuses it, however much it holds: reading happens where all others wait."""
+    body = b'{"few": [' + b'{"someText": "x"},' * 300_000 + b"{}]}"
+    begin = time.perf_counter()
+    json.loads(body)
+    parsed = time.perf_counter() - begin
+    with pytest.raises(CallerError, match="few must be at most 2; there are 300001"):
+        read(body, SHAPE)
+    assert time.perf_counter() - begin - parsed < 5 * parsed + 0.5

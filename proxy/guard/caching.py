@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from proxy.scoring.base import EvidenceUse, Scorer
 
 
-class Remembering:
+class CachingScorer:
     """A ``Scorer`` for one exchange, in front of the process's own. Two calls at once may both ask for a pair."""
 
     def __init__(self, scorer: Scorer) -> None:
