@@ -45,7 +45,7 @@ WINDOWS_PER_CLAIM = 16
 NEAREST = 2
 """Sentences that are scored before the others: most supported claims need no more."""
 
-ENOUGH = 0.9
+ENOUGH = 0.85
 """Support at which, if the threshold is reached too, further evidence is not looked at."""
 
 WHOLE_MARGIN = 32

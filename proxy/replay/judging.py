@@ -5,7 +5,7 @@ known is taken at both its ends, and an answer that was stopped early with and w
 ways lead to the same outcome that one is certain; else the outcomes are told as what it may be, with the reasons why.
 
 A score depends a little on the policy that asked for it (``guard/assess.py``): evidence is looked for until support
-reaches 0.9 or the threshold, a claim whose relevance falls short is asked about with its source besides, and one that
+reaches 0.85 or the threshold, a claim whose relevance falls short is asked about with its source besides, and one that
 leans on the claim before is asked about alone where that would let it pass. So a changed threshold leaves some scores
 as a bound; they are treated as one. That the scorer fails where it
 did not, or was not asked, is not among the ways.

@@ -13,6 +13,7 @@ from replay.support import BROKEN, SOURCES, context_of, policy_of, record_of, re
 
 from proxy.grounding.calibration import Calibration, Curve
 from proxy.grounding.types import Outcome, Verdict
+from proxy.guard.assess import ENOUGH
 from proxy.policy.model import Policy, PolicyKeys
 from proxy.replay.judging import WHY, replay
 
@@ -93,10 +94,10 @@ def test_the_same_policy_changes_nothing(policy, text, context, seed, stream):
 @settings(max_examples=150, deadline=None)
 @given(threshold=THRESHOLDS, text=ANSWERS, seed=st.integers(0, 50))
 def test_a_changed_threshold_is_mostly_certain(threshold, text, seed):
-    """For whole answers below 0.9 only claims that lean on others leave a doubt."""
+    """For whole answers below 0.85 only claims that lean on others leave a doubt."""
     with tempfile.TemporaryDirectory() as folder:
         row = recorded(Policy(), text, Path(folder), seed=seed)
-    found = replay(row, policy_of(grounding={"threshold": min(threshold, 0.9)}))
+    found = replay(row, policy_of(grounding={"threshold": min(threshold, ENOUGH)}))
     assert found.certain or found.why == {"leaning"}
 
 
@@ -131,9 +132,9 @@ def test_a_mean_of_an_answer_that_was_cut_can_go_either_way(folder):
 
 
 def test_support_is_at_least_what_was_looked_for(folder):
-    """Evidence was enough at 0.92; whether more would reach 0.95 is not known, but 0.85 was all there was."""
+    """Evidence was enough at 0.92; whether more would reach 0.95 is not known, but 0.84 was all there was."""
     assert replay(with_claims(base(folder), 0.92), STRICT).why == {"evidence"}
-    assert replay(with_claims(base(folder), 0.85), STRICT).outcomes == ("blocked",)
+    assert replay(with_claims(base(folder), 0.84), STRICT).outcomes == ("blocked",)
 
 
 DOUBTS = {
