@@ -37,6 +37,25 @@ _AROUND = " \t\"'«»“”¿¡"
 _STRETCHES = re.compile("[のとや・]")
 
 
+_BROAD = re.compile(
+    r"\b(?:summari[sz]e|summary (?:of|please)|sum up|tl;?dr|an? (?:short |brief |quick )?(?:summary|overview)|"
+    r"(?:key|main) (?:points|facts|ideas|takeaways)|(?:tell|told) me (?:more |something )?about|"
+    r"what(?:'s| is| are| does| do) (?:this|the|these) (?:document|text|article|page|report|e-?mail|source)s? "
+    r"(?:about|say)|"
+    r"what happened\W*$|fass\w*\b.{0,40}\bzusammen|zusammenfass\w*|überblick über|worum geht|erzähl\w* (?:mir|uns)|"
+    r"résum\w*|de quoi (?:parle|traite)|parle[sz]?[ -]moi d|^\W*resum(?:e|en|a|ir|o)\b|resumen del?\b|"
+    r"de qué trata|cuéntame|háblame|"
+    r"riassum\w*|di (?:che )?cosa (?:parla|tratta)|do que (?:fala|trata)|samenvat\w*|vat\b.{0,40}\bsamen|"
+    r"waar gaat .{0,40}\bover\b)|要約|まとめて|概要|どんな内容",
+    re.IGNORECASE,
+)
+
+
+def asks_broadly(query: str) -> bool:
+    """Whether a query asks for whatever the source says: "Summarise the article.", "What does the page say?"."""
+    return _BROAD.search(normal(query)) is not None
+
+
 def key(word: str) -> str:
     """What a folded word is compared by."""
     return next(iter(terms(word)), word)

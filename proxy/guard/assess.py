@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from proxy.grounding.asked import questions_in
+from proxy.grounding.asked import asks_broadly, questions_in
 from proxy.grounding.binding import Piece, evidence_for, spoken_of
 from proxy.grounding.claims import hypothesis, is_fragment, split_claims, statement
 from proxy.grounding.errors import CallerError, ScoringError
@@ -29,7 +29,6 @@ from proxy.grounding.types import (
     Window,
 )
 from proxy.grounding.verdict import Terms, decide, must_check
-from proxy.grounding.words import terms
 from proxy.guard.caching import CachingScorer
 
 if TYPE_CHECKING:
@@ -56,12 +55,12 @@ QUERY_WINDOWS = 4
 first parts is relevant."""
 
 QUERY_TOKENS = 128
-SOURCE_SLOPE, SOURCE_ODDS = 0.74, 3.3
-"""How sure a claim's relevance is that only its source shows: a logistic fit on questions, their answers and what
-answers other questions on the same paragraph (SQuAD 1.1, SQuADShifts). 0.5 where sentence and support reach 0.83."""
+OWN_LOGIT, SOURCE_LOGIT, SOURCE_BIAS = 0.24, 0.48, 0.28
+"""What a claim's relevance and that of the sentence that supports it say together: a logistic regression on questions,
+their answers, and what answers other questions on the same paragraph (SQuAD 1.1, SQuADShifts)."""
 
 _SUPPORTED = 0.5  # below this a sentence says nothing of what a claim is about
-_LEAST_DOUBT = 1e-6
+_SURE = 1e-4
 CLAIMS_IN_FLIGHT = 2
 """Enough to keep the scorer busy. More would only let one long answer delay the others past their limits."""
 
@@ -353,31 +352,29 @@ class Judging:
                 pairs = []
         found.sort(key=lambda each: -each[1])
         if relevance is not None and relevance < self._terms.relevance.threshold:
-            relevance = max(relevance, await self._relevance_of_source(queries, alone, found))
+            relevance = max(relevance, await self._relevance_of_source(queries, alone, found, relevance))
         return ClaimResult(
             claim=claim, support=found[0][1] if found else None, relevance=relevance, evidence=_evidence(found)
         )
 
     async def _relevance_of_source(
-        self, queries: Sequence[str], alone: str, found: Sequence[tuple[Piece, float]]
+        self, queries: Sequence[str], alone: str, found: Sequence[tuple[Piece, float]], own: float
     ) -> float:
         """Relevance that a claim owes to the sentence that supports it.
 
-        "Hold the button for 10 seconds." does not say of what it is the answer; its source does. As long as the
-        sentence both supports it and addresses the query, whichever of the two is the less certain. A claim that is a
-        sentence must hold half of the other's words: a long one may address the query with what the claim leaves out.
+        "Hold the button for 10 seconds." does not say of what it is the answer; its source does. And what any part of
+        the source says answers "Summarise this.".
         """
         piece, support = next(((piece, support) for piece, support in found if piece.sentence), (None, 0.0))
-        sentence = piece.parts[-1].text if piece else alone
-        if support < _SUPPORTED or sentence == alone:
+        if piece is None or support < _SUPPORTED:
             return 0.0
-        words = set(terms(sentence))
-        if not is_fragment(alone) and 2 * len(words.intersection(terms(alone))) < len(words):
-            return 0.0
+        if any(map(asks_broadly, queries)):
+            return support
+        sentence = piece.parts[-1].text
         pairs = [Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=sentence) for query in queries]
-        certain = min(support, max(await self._scorer.score(pairs)))
-        odds = certain / max(1 - certain, _LEAST_DOUBT)
-        return self._calibrated(CheckKind.RELEVANCE, odds**SOURCE_SLOPE / (odds**SOURCE_SLOPE + SOURCE_ODDS))
+        addresses = own if sentence == alone else max(await self._scorer.score(pairs))
+        logit = OWN_LOGIT * _logit(own) + SOURCE_LOGIT * _logit(addresses) + SOURCE_BIAS
+        return self._calibrated(CheckKind.RELEVANCE, 1 / (1 + math.exp(-logit)))
 
     async def _alone(self, found: list[tuple[Piece, float]], alone: str) -> list[tuple[Piece, float]]:
         """Lower what passes, or may be cited, to the support that the evidence gives the claim without its context.
@@ -408,6 +405,11 @@ class Judging:
     def _calibrated(self, kind: CheckKind, score: float) -> float:
         """On the policy's own scale, if it was fitted for this scorer."""
         return self._calibration.apply(kind, score) if self._calibration.suits(self._scorer.name) else score
+
+
+def _logit(score: float) -> float:
+    score = min(1 - _SURE, max(_SURE, score))
+    return math.log(score / (1 - score))
 
 
 def _grounding_pairs(pieces: list[Piece], asserted: str) -> list[Pair]:

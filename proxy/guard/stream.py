@@ -69,8 +69,9 @@ def release_of(policy: Policy, *, structured: bool, choices: int = 1, sync: bool
 class Piece(Generic[_Item]):
     """What one event of the model's says of one choice; ``index`` is None when it speaks of none.
 
-    ``text`` is what it adds to the answer that the user reads. ``hold``: it carries what must be judged whole.
-    ``last``: it ends its choice, so it waits for the verdict. ``splits``: ``item`` may leave in two parts.
+    ``text`` is what it adds to the answer that the user reads. ``hold``: it carries what must be judged whole, and its
+    choice waits with it. ``last``: it ends its choice, so it waits for the verdict, where there is one to fear, and
+    holds back nothing but itself. ``splits``: ``item`` may leave in two parts.
     """
 
     index: int | None
@@ -168,7 +169,7 @@ class _Choice(Generic[_Item]):
         waiting, piece = self.queue[0], self.queue[0].piece
         end, size = len(piece.text), len(piece.text)
         if self.verdict is None:
-            if self.held or self.gate is None or (piece.last and not self.gate.free):
+            if self.held or self.gate is None or (piece.last and (piece.hold or not self.gate.free)):
                 return None
             limit = self.gate.limit
             end = min(size, limit - waiting.begin)
@@ -421,7 +422,7 @@ class Following(Generic[_Item]):
             choice.verdict = UNINSPECTED
             return
         choice.whole = choice.whole or choice.gate is None or opens_json(choice.first, self._policy)
-        choice.held = choice.held or piece.hold or choice.whole
+        choice.held = choice.held or (piece.hold and not piece.last) or choice.whole
         if choice.gate is not None:
             choice.gate.expect(len(piece.text))
         self._feed(choice, piece.text[:INLINE_CHARS])

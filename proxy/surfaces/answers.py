@@ -154,8 +154,6 @@ class Watch:
 
     def holds(self, chunk: JsonObject, choice: JsonObject) -> bool:
         """Whether ``choice``, of ``chunk``, must wait."""
-        if self._blocking and choice.get("finish_reason"):
-            return False  # the last of a choice waits for its verdict anyway, which is on all that it holds
         delta = object_in(choice, "delta")
         content = _without_thoughts(delta.get("content"))
         kinds = ((self._rules.tool_calls, CALLS), (self._rules.images, IMAGES))

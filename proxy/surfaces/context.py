@@ -35,13 +35,11 @@ def read_context(body: JsonObject, policy: Policy) -> tuple[GroundingContext, Js
 
     ``body`` is left as it is. Raises ``CallerError`` naming the field for marks that are malformed.
     """
-    forward = {key: value for key, value in body.items() if key not in {CONFIG_FIELD, "grounding"}}
+    forward = _less_ours(body)
     reader = _Reader(policy, _suffix(body.get(CONFIG_FIELD)))
     messages = enumerate(_messages(body))
     forward["messages"] = [reader.message(f"messages[{at}]", message) for at, message in messages]
-    sources, query = _grounding_field(body.get("grounding"))
-    asked = query or reader.query or (reader.last_user if policy.query == "last_user" else None)
-    return GroundingContext.of((*reader.sources, *sources), asked), forward
+    return reader.context(body.get("grounding")), forward
 
 
 def read_prompts(body: JsonObject, policy: Policy) -> tuple[GroundingContext, JsonObject, int]:
@@ -49,7 +47,7 @@ def read_prompts(body: JsonObject, policy: Policy) -> tuple[GroundingContext, Js
 
     Raises ``CallerError`` where several prompts bring marks of their own: one answer would be judged by another's.
     """
-    forward = {key: value for key, value in body.items() if key not in {CONFIG_FIELD, "grounding"}}
+    forward = _less_ours(body)
     suffix = _suffix(body.get(CONFIG_FIELD))
     prompts = _prompts(body.get("prompt"))
     marks = [_Marks(suffix if "user" in policy.trust else None) for _ in prompts]
@@ -70,7 +68,7 @@ def read_prompts(body: JsonObject, policy: Policy) -> tuple[GroundingContext, Js
 
 def read_input(body: JsonObject, policy: Policy) -> tuple[GroundingContext, JsonObject]:
     """The same of a response's request: its instructions are the system's, its input a text of the user's or items."""
-    forward = {key: value for key, value in body.items() if key not in {CONFIG_FIELD, "grounding"}}
+    forward = _less_ours(body)
     reader = _Reader(policy, _suffix(body.get(CONFIG_FIELD)))
     if body.get("instructions") is not None:
         said = {"role": "system", "content": _string(body["instructions"], "instructions")}
@@ -83,9 +81,7 @@ def read_input(body: JsonObject, policy: Policy) -> tuple[GroundingContext, Json
     elif given is not None:
         message = "input must be a string or a list of items."
         raise CallerError(message, param="input")
-    sources, query = _grounding_field(body.get("grounding"))
-    asked = query or reader.query or (reader.last_user if policy.query == "last_user" else None)
-    return GroundingContext.of((*reader.sources, *sources), asked), forward
+    return reader.context(body.get("grounding")), forward
 
 
 def _input_item(reader: _Reader, path: str, item: Any) -> Any:
@@ -112,6 +108,10 @@ def _as_input(new: Any, old: Any) -> Any:
         {**part, "type": "input_text"} if part is not before and str(before.get("type")) not in _TEXT_PARTS else part
         for part, before in zip(new, old, strict=True)
     ]
+
+
+def _less_ours(body: JsonObject) -> JsonObject:
+    return {key: value for key, value in body.items() if key not in {CONFIG_FIELD, "grounding"}}
 
 
 def _prompts(prompt: Any) -> list[Any]:
@@ -183,6 +183,12 @@ class _Reader:
             self.sources.append(Source(text=text, id=str(message.get("tool_call_id") or message.get("name") or "")))
         self._turn(role, text)
         return message if content is message.get("content") else {**message, "content": content}
+
+    def context(self, grounding: Any) -> GroundingContext:
+        """What the messages marked, and the body's ``grounding`` field."""
+        sources, query = _grounding_field(grounding)
+        last = self.last_user if self.policy.query == "last_user" else None
+        return GroundingContext.of((*self.sources, *sources), query or self.query or last)
 
     def _turn(self, role: str, text: str) -> None:
         """Remember what was said, less the sources it held; earlier turns are sources where the policy says so."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.grounding.asked import is_question, last_read_with, questions_in, reply_in, reply_to
+from proxy.grounding.asked import asks_broadly, is_question, last_read_with, questions_in, reply_in, reply_to
 
 NO = """
 No.|No, wash it by hand.|**No.** Wash it.|A: No|Answer: No.|- No - wash it.|Nope!|Unfortunately not.|Sadly, no.
@@ -114,3 +114,27 @@ def test_replies_are_found_in_linear_time(piece):
 def test_a_query_of_several_questions_is_parted(query, questions):
     """An answer to one of them is relevant."""
     assert questions_in(query) == questions
+
+
+@pytest.mark.parametrize(
+    ("query", "broad"),
+    [
+        ("Summarise the article.", True),
+        ("Can you give me a short summary?", True),
+        ("Tell me about the strike.", True),
+        ("What does this document say?", True),
+        ("What happened?", True),
+        ("Fasse den Text bitte zusammen.", True),
+        ("Résumez cet article.", True),
+        ("Resume el texto.", True),
+        ("この文書を要約してください。", True),
+        ("What is the warranty period?", False),
+        ("What happened in 2003?", False),
+        ("When can I resume work?", False),
+        ("Who approves the summary judgment?", False),
+        ("Wann hat der Zoo offen?", False),
+    ],
+)
+def test_a_query_may_ask_for_all_that_is_said(query, broad):
+    """In eight languages; a word that only looks like it asks for nothing of the kind."""
+    assert asks_broadly(query) is broad

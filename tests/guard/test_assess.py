@@ -513,22 +513,21 @@ class SourceKnows(OverlapScorer):
 
 @pytest.mark.parametrize(
     ("support", "addresses", "relevant"),
-    [(0.95, 0.95, True), (0.95, 0.3, False), (0.6, 0.95, False), (0.4, 0.99, False)],
+    [(0.95, 0.95, True), (0.95, 0.3, False), (0.6, 0.95, True), (0.4, 0.99, False)],
 )
 async def test_a_sentence_of_the_source_shows_what_a_claim_answers(support, addresses, relevant):
-    """As far as that sentence supports the claim, and addresses the query: the lesser of the two counts."""
+    """Where that sentence is likelier than not to support the claim, and addresses the query."""
     context = context_of(RESET, query="How do I restore the defaults?")
     verdict = await judge(SourceKnows(support, addresses), HOLD, context)
     assert (verdict.score(RELEVANCE) >= 0.5) is relevant
     assert verdict.score(RELEVANCE) >= 0.1
 
 
-async def test_a_long_sentence_may_address_the_query_with_what_a_claim_leaves_out():
-    """So a claim that is a sentence itself owes it no relevance, but what is only an answer does."""
-    long = "Hold the button for ten long seconds, wait for the green light, and the factory settings are back at once."
-    query = "How do I restore the defaults?"
-    for answer, relevant in (("You must wait for the light.", False), ("The green light.", True)):
-        verdict = await judge(SourceKnows(0.95, 0.95), answer, context_of(long, query=query))
+@pytest.mark.parametrize(("query", "broad"), [("Summarise the page.", True), ("Who wrote the page?", False)])
+async def test_a_summary_may_say_whatever_the_source_says(query, broad):
+    """Any supported claim answers a request for all of it, and an unsupported one does not."""
+    for support, relevant in ((0.9, broad), (0.4, False)):
+        verdict = await judge(SourceKnows(support, 0.2), HOLD, context_of(RESET, query=query))
         assert (verdict.score(RELEVANCE) >= 0.5) is relevant
 
 

@@ -449,6 +449,31 @@ async def test_a_held_piece_waits_for_the_whole_answer():
         assert on.outcomes == ["passed"]
 
 
+async def test_the_last_piece_holds_back_itself_and_no_other():
+    """What stands before it leaves when it may."""
+    async with play() as on:
+        await on.says(FIRE + THEFT + MORE)
+        await on.says(item="finish", last=True, hold=True)
+        await on.scores("fire")
+        assert on.said() == FIRE.strip()
+        for each in ("theft", "XX"):
+            await on.scores(each)
+        assert "finish" not in on.items
+        await on.ends()
+        assert (on.items[-1], on.outcomes) == ("finish", ["passed"])
+
+
+async def test_the_last_piece_waits_where_no_score_blocks():
+    """All else leaves at once."""
+    part = AnswerPart(text=FIRE, carries=frozenset({"default"}))
+    async with play(spelled=[part], grounding={"action": "flag"}, relevance={"action": "off"}) as on:
+        await on.says(FIRE)
+        await on.says(item="finish", last=True, hold=True)
+        assert on.items == [FIRE]
+        await on.ends()
+        assert (on.items, on.outcomes) == ([FIRE], ["blocked"])
+
+
 @pytest.mark.parametrize("index", [0, None])
 async def test_what_is_held_waits_even_where_text_does_not(index):
     """Under after too, whether it is of the choice or beside it."""

@@ -11,7 +11,7 @@ from proxy.guard.assess import enforce_limits
 from proxy.guard.stream import release_of
 from proxy.surfaces.bedrock.blocks import flattened
 from proxy.surfaces.bedrock.guardrails import policy_named
-from proxy.surfaces.context import read_context
+from proxy.surfaces.context import CONFIG_FIELD, read_context
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +50,6 @@ class Guardrail:
 class Asked:
     """One request, read: what to ask, of whom, against what to judge the answer, and how to tell it."""
 
-    model_id: str
     upstream: Upstream
     body: JsonObject
     context: GroundingContext
@@ -111,7 +110,7 @@ class Reader:
         name = self.require_model(call, policy)
         body = {**prompt.fields, "model": name, "messages": prompt.messages}
         if config is not None:
-            body["amazon-bedrock-guardrailConfig"] = config
+            body[CONFIG_FIELD] = config
         try:
             context, forward = read_context(body, policy)
         except CallerError as error:
@@ -124,7 +123,6 @@ class Reader:
         ledger.asked(context)
         enforce_limits(policy, context)
         return Asked(
-            model_id=call.path["model"],
             upstream=self._services.models.get(name),
             body=forward,
             context=context,

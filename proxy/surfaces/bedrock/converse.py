@@ -1,6 +1,6 @@
 """Converse and ConverseStream: ``POST /model/{id}/converse`` and ``/converse-stream`` (bedrock-runtime 2023-09-30).
 
-``Blocks`` is also what Amazon Nova's own bodies say (``families.py``): the same objects in other frames.
+``Blocks`` is also what Amazon Nova's own bodies say (``families/nova.py``): the same objects in other frames.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """InvokeModel and its stream: ``POST /model/{id}/invoke`` and ``/invoke-with-response-stream``.
 
-The body is the model maker's own (``families.py``); what concerns the guardrail stands in headers, in the body's
+The body is the model maker's own (``families``); what concerns the guardrail stands in headers, in the body's
 ``amazon-bedrock-guardrailConfig``, and in the reply's ``amazon-bedrock-guardrailAction`` and ``amazon-bedrock-trace``.
 """
 

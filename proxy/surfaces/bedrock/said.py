@@ -14,8 +14,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from proxy.grounding.errors import UpstreamError
-from proxy.surfaces.answers import choices_of, index_of, object_in
+from proxy.surfaces.answers import choices_of, index_of, malformed, object_in
 from proxy.surfaces.base import MAX_JSON_DEPTH
 from proxy.upstream.base import to_json
 
@@ -235,8 +234,7 @@ def call_deltas(said: JsonObject) -> Iterator[tuple[int, JsonObject, JsonObject]
     """The calls of tools in a message or delta: each call's place, the call, its function."""
     calls = said.get("tool_calls") or []
     if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
-        message = "The model's reply is not a chat completion."
-        raise UpstreamError(message)
+        raise malformed()
     for at, call in enumerate(calls):
         yield index_of(call, at), call, object_in(call, "function")
     if old := object_in(said, "function_call"):

@@ -14,7 +14,7 @@ from proxy.grounding.errors import UpstreamError
 from proxy.guard.answer import AnswerPart, Carried
 from proxy.guard.stream import Piece
 from proxy.surfaces.answers import Around, object_in, undeclared
-from proxy.surfaces.metadata import Padding, fits, holds_text
+from proxy.surfaces.metadata import Padding, fits, holds_string, holds_text
 from proxy.surfaces.openai import outputs
 from proxy.surfaces.openai.outputs import GAP, malformed
 from proxy.surfaces.reading import Heard
@@ -252,9 +252,8 @@ def own_fields(kind: str) -> frozenset[str] | None:
 
 def unknown_in(kind: str, data: JsonObject) -> JsonObject:
     """What an event holds in places of no known use: short as each may be, over a stream they may be spelling."""
-    own = own_fields(kind)
-    fields = {name: value for name, value in data.items() if name not in (own or ()) and name not in _FRAME}
-    if own is None:
+    fields = _beside(kind, data)
+    if own_fields(kind) is None:
         fields["type"] = kind
     if kind in BEGINS | ENDS or kind == _FAILED:
         response = object_in(data, "response")
@@ -269,6 +268,16 @@ def unknown_in(kind: str, data: JsonObject) -> JsonObject:
 
 def _output_of(response: JsonObject) -> list[JsonObject]:
     return outputs.items_of(response) if response.get("output") else []
+
+
+def _beside(kind: str, data: JsonObject) -> JsonObject:
+    own = own_fields(kind) or frozenset()
+    return {name: value for name, value in data.items() if name not in own and name not in _FRAME}
+
+
+def stripped_fields(kind: str, data: JsonObject) -> set[str]:
+    """Names of an event's own fields that go where the policy strips: any string in an unknown one may be of a text."""
+    return odd_fields(kind, data) | {name for name, value in _beside(kind, data).items() if holds_string(value)}
 
 
 def odd_fields(kind: str, data: JsonObject) -> set[str]:

@@ -17,6 +17,7 @@ from proxy.surfaces.openai import outputs, render
 from proxy.surfaces.openai.hearing import (
     BEGINS,
     DELTA,
+    DONE,
     ENDS,
     ITEMS,
     PARTS,
@@ -25,9 +26,9 @@ from proxy.surfaces.openai.hearing import (
     Hearing,
     Place,
     carried_by_event,
-    odd_fields,
     own_fields,
     place_of,
+    stripped_fields,
 )
 from proxy.surfaces.openai.shapes import counted, message_of, response_of, text_part
 from proxy.surfaces.rewriting import asked_again
@@ -126,7 +127,7 @@ class ResponseVoice:
         self._said[place] = self._said.get(place, "") + message
         item = self._item(place[0], "incomplete")
         written = self._of_part(DELTA, delta=message, logprobs=[])
-        written += self._of_part("response.output_text.done", text=self._said[place], logprobs=[])
+        written += self._of_part(DONE, text=self._said[place], logprobs=[])
         written += self._of_part("response.content_part.done", part=text_part(self._said[place]))
         self._open, self._items[place[0]] = None, item
         self._closed.add(place[0])
@@ -189,7 +190,7 @@ class ResponseVoice:
         elif kind in PARTS:
             part = outputs.said(object_in(data, "part"), self._said.get(place_of(data), ""))
             data = _with(data, "part", outputs.clean_part(part, policy))
-        elif kind == "response.output_text.done":
+        elif kind == DONE:
             said_part = outputs.said({**data, "type": "output_text"}, self._said.get(place_of(data), ""))
             kept = outputs.clean_part(said_part, policy)
             data = _with(_with(data, "text", kept["text"]), "logprobs", kept.get("logprobs", []))
@@ -214,7 +215,7 @@ class ResponseVoice:
     def _known(self, kind: str, data: JsonObject) -> JsonObject:
         """The event without fields of its own that the policy strips."""
         strips = self._asked.policy.on_uninspected.default == "strip"
-        gone = odd_fields(kind, data) if strips else set()
+        gone = stripped_fields(kind, data) if strips else set()
         return {name: value for name, value in data.items() if name not in gone} if gone else data
 
     def _note(self, kind: str, data: JsonObject) -> None:

@@ -319,6 +319,17 @@ def test_text_in_unknown_fields_falls_to_the_policy(world: World, place: str):
     assert _asked(world, Reply(headers=SSE, body=raw), "unknown-passes").content == raw
 
 
+@pytest.mark.parametrize("fields", [{"note": f"a text with {SECRET} in it"}, {"images": [{"url": SECRET}]}])
+@pytest.mark.parametrize("policy", ["flags", "detects"])
+def test_the_last_chunk_is_looked_at_where_no_score_blocks(world: World, policy: str, fields: dict[str, Any]):
+    """Without a query no score can block here, and all leaves at once: but for what may not leave unseen."""
+    chunks = [chunk(delta(GOOD)), chunk(delta("", finish="stop", **fields))]
+    reply = _asked(world, streams(*chunks), policy, grounding={"sources": [SOURCE]})
+    assert SECRET.encode() not in everything(reply)
+    text, finish = _said([ChatCompletionChunk.model_validate(one) for one in _is_whole(reply.content)])
+    assert (text, finish) == (f"{GOOD}\n\n{BLOCKED}", ["content_filter"])
+
+
 def test_a_message_beside_the_deltas_is_unknown_text(world: World):
     """Some servers repeat the whole message beside each delta; nobody judged it, so it falls to the policy."""
     chunks = [chunk({**delta(GOOD), "message": {"role": "assistant", "content": f"{GOOD} {SECRET}"}})]

@@ -258,8 +258,7 @@ class _Events(Untold):
         written: list[JsonObject] = []
         waiting, self._calls = self._calls, {}
         for key, (identity, name, arguments) in waiting.items():
-            self._open, closing = "", self._closed()
-            written += closing
+            written += self._closed()
             written += self.call(int(key.removeprefix("call ")), identity, name, "".join(arguments))
         written += [*self._start(), *self._closed()]
         last = {"type": "message_delta", "delta": _ended(end), "usage": _usage(end.usage)}
