@@ -371,8 +371,10 @@ class Judging:
         if any(map(asks_broadly, queries)):
             return support
         sentence = piece.parts[-1].text
+        if sentence == alone:
+            return 0.0
         pairs = [Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=sentence) for query in queries]
-        addresses = own if sentence == alone else max(await self._scorer.score(pairs))
+        addresses = max(await self._scorer.score(pairs))
         logit = OWN_LOGIT * _logit(own) + SOURCE_LOGIT * _logit(addresses) + SOURCE_BIAS
         return self._calibrated(CheckKind.RELEVANCE, 1 / (1 + math.exp(-logit)))
 

@@ -128,7 +128,9 @@ class MarkScorer(OverlapScorer):
         """The score of one pair."""
         if pair.kind is CheckKind.GROUNDING:
             return UNGROUNDED if "UNSUPPORTED" in pair.hypothesis else GROUNDED
-        return IRRELEVANT if "ASIDE" in pair.hypothesis or pair.hypothesis in SOURCE else RELEVANT
+        if pair.hypothesis in SOURCE:
+            return 0.01
+        return IRRELEVANT if "ASIDE" in pair.hypothesis else RELEVANT
 
 
 def tag(kind: str, text: str, suffix: str = "sfx") -> str:
