@@ -59,6 +59,9 @@ OWN_LOGIT, SOURCE_LOGIT, SOURCE_BIAS = 0.24, 0.48, 0.28
 """What a claim's relevance and that of the sentence that supports it say together: a logistic regression on questions,
 their answers, and what answers other questions on the same paragraph (SQuAD 1.1, SQuADShifts)."""
 
+OWN_ENOUGH = 0.5
+"""Relevance from which a claim's source is not asked. The same under every policy, so that scores can be compared."""
+
 _SUPPORTED = 0.5  # below this a sentence says nothing of what a claim is about
 _SURE = 1e-4
 CLAIMS_IN_FLIGHT = 2
@@ -351,7 +354,7 @@ class Judging:
                 found += await self._alone(supports, alone) if lent else supports
                 pairs = []
         found.sort(key=lambda each: -each[1])
-        if relevance is not None and relevance < self._terms.relevance.threshold:
+        if relevance is not None and relevance < OWN_ENOUGH:
             relevance = max(relevance, await self._relevance_of_source(queries, alone, found, relevance))
         return ClaimResult(
             claim=claim, support=found[0][1] if found else None, relevance=relevance, evidence=_evidence(found)

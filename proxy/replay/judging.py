@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from proxy.grounding.errors import CallerError
 from proxy.grounding.types import CheckKind, Claim, ClaimResult, Outcome
 from proxy.grounding.verdict import decide, must_check
-from proxy.guard.assess import ENOUGH, enforce_sizes, shape_settles, terms_for
+from proxy.guard.assess import ENOUGH, OWN_ENOUGH, enforce_sizes, shape_settles, terms_for
 from proxy.guard.record import ERROR
 from proxy.guard.redaction import blocked_instead
 from proxy.guard.rules import rules_of
@@ -41,7 +41,7 @@ WHY = {
     "reading": "sources and query may be others: what is read from the messages has changed",
     "timeout": "a score that came too late then may be in time",
     "evidence": "support is at least what was recorded: with this threshold more evidence would be looked at",
-    "relevance": "a claim's relevance may be that of the sentence that supports it, which was or would be asked too",
+    "relevance": "a claim may owe relevance to the sentence that supports it, which one of the policies does not ask",
     "leaning": "a claim would be asked about without the sentence before it, and was not then",
     "retry": "the model was, or would be, asked again",
     "not_asked": "the request was refused then, so there is no answer",
@@ -225,6 +225,11 @@ class _Choice:
                 [_at(result, bound, high, relevant) for result, bound in zip(known, bounds, strict=True)]
                 for high, relevant in product((False, True), repeat=2)
             ]
+            if self._terms.grounding.action == "redact":  # one may leave and the rest stay
+                ends += [
+                    [_at(*each, at != low, relevant) for at, each in enumerate(zip(known, bounds, strict=True))]
+                    for low, relevant in product(range(len(known)), (False, True))
+                ]
         further: list[list[ClaimResult]] = [[]]
         if self._choice.partial:
             self._why.add("cut")
@@ -296,19 +301,10 @@ class _Choice:
     def _relevance(self, scored: Scored) -> tuple[float, float] | None:
         """The same of relevance: a claim whose own falls short is lent that of the sentence that supports it."""
         relevance, was, now_ = scored.result.relevance, self._rules.grounding, self._terms.grounding
-        if relevance is None or not (was.active or now_.active):
-            return None
-        then, now = self._rules.relevance.threshold, self._terms.relevance.threshold
-        alike = was.active and now_.active
-        low = high = relevance
-        if relevance < now and now_.active and (relevance >= then or not alike):
-            high = 1.0
-        elif relevance >= now and was.active and then > 0 and not alike:
-            low = 0.0
-        if low == high:
+        if relevance is None or was.active == now_.active or (now_.active and relevance >= OWN_ENOUGH):
             return None
         self._why.add("relevance")
-        return low, high
+        return (relevance, 1.0) if now_.active else (0.0, relevance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,7 @@ async def judged(calibration, scorer, **keys):
 
 async def test_scores_thresholds_and_citations_are_on_the_calibrated_scale():
     """Each claim's support, its evidence, both checks' scores, and so the outcome."""
-    scorer = TableScorer({"big": 1.0, "old": 0.5}, {"big": 0.5, "old": 0.1})
+    scorer = TableScorer({"big": 1.0, "old": 0.5}, {"big": 0.5, "old": 0.1, "All there is": 0.1})
 
     blocked = await judged(Calibration(), scorer)
     passed = await judged(fitted(grounding=0.8, relevance=0.6), scorer)
