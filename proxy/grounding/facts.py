@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from proxy.grounding.clauses import RELATIONS, Clause, Facts, Name, facts_of, label, stems
 from proxy.grounding.numerals import PERIODS
@@ -229,7 +229,9 @@ def compare(claim: Facts, evidence: Facts) -> Signs:
     names = [name for name in claim.names if _counts(name, claim, evidence)][:MOST]
     unknown = [name for name in names if not _has(evidence, name)]
     lacking = [value for value in values if not _carries(evidence, value)]
-    alike = _in_its_words(claim, evidence, {*map(label, lacking), *(word for name in unknown for word in name.words)})
+    same = _as_written(claim, evidence)
+    wrong = {*map(label, lacking), *(word for name in unknown for word in name.words)}
+    alike = _in_its_words(claim, evidence, wrong, same)
     verbatim = alike >= _IN_ORDER
     denied = answered = opposed = 0
     for clause in claim.clauses[:MOST]:
@@ -254,11 +256,11 @@ def compare(claim: Facts, evidence: Facts) -> Signs:
         + swapped * (alike >= _MOSTLY_IN_ORDER)
         + sum(_stands_for_another(name, alike, claim, evidence) for name in unknown),
         coverage=_coverage(claim, evidence),
-        order=_order(claim, evidence),
+        order=_order(claim, evidence, same),
     )
 
 
-def _in_its_words(claim: Facts, evidence: Facts, wrong: set[str]) -> float:
+def _in_its_words(claim: Facts, evidence: Facts, wrong: set[str], same: _Same) -> float:
     """How far a claim runs as the evidence does but for what is wrong with it, in [0, 1]; 0 if its words are its own.
 
     What runs so is hardly a paraphrase.
@@ -272,7 +274,6 @@ def _in_its_words(claim: Facts, evidence: Facts, wrong: set[str]) -> float:
     pairs = [pair for pair in zip(claim.terms, claim.terms[1:], strict=False) if aside.isdisjoint(pair)]
     if len(words) < 2 or sum(word in evidence.places for word in words) < _VERBATIM * len(words):  # noqa: PLR2004 - who and what
         return 0.0
-    same = _as_written(claim, evidence)
     return sum(_stands(pair, evidence, same) for pair in pairs) / len(pairs) if pairs else 0.0
 
 
@@ -400,13 +401,15 @@ def _coverage(claim: Facts, evidence: Facts) -> float:
     return sum(word in evidence.places for word in words) / len(words) if words else 1.0
 
 
-def _order(claim: Facts, evidence: Facts) -> float:
+def _order(claim: Facts, evidence: Facts, same: _Same) -> float:
     pairs = set(zip(claim.terms, claim.terms[1:], strict=False))
-    same = _as_written(claim, evidence)
     return sum(_stands(pair, evidence, same) for pair in pairs) / len(pairs) if pairs else 1.0
 
 
-def _as_written(claim: Facts, evidence: Facts) -> dict[str, frozenset[str]]:
+_Same: TypeAlias = "Mapping[str, frozenset[str]]"
+
+
+def _as_written(claim: Facts, evidence: Facts) -> _Same:
     """The terms with which evidence offers the claim's values: "#2" for 2 kg may be "#2000" there, for 2000 g."""
     found: dict[str, frozenset[str]] = {}
     for value, _ in claim.values[:MOST]:
@@ -417,7 +420,7 @@ def _as_written(claim: Facts, evidence: Facts) -> dict[str, frozenset[str]]:
     return found
 
 
-def _stands(pair: tuple[str, str], evidence: Facts, same: Mapping[str, frozenset[str]]) -> bool:
+def _stands(pair: tuple[str, str], evidence: Facts, same: _Same) -> bool:
     firsts, seconds = (same.get(word) or frozenset({word}) for word in pair)
     return any(
         not seconds.isdisjoint(evidence.terms[at + 1 : at + 1 + NEAR])
