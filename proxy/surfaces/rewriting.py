@@ -12,7 +12,7 @@ from proxy.surfaces.answers import choices_of, index_of, object_in, parts_of
 from proxy.upstream.base import Answer, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from proxy.upstream.base import Api, Upstream
 
@@ -59,11 +59,14 @@ def asked_again(
 
 
 class Repeated:
-    """A model that may be asked again for a whole answer, with one ``body``."""
+    """A model that may be asked again for a whole answer, with one ``body``. ``said`` is what an answer says."""
 
-    def __init__(self, upstream: Upstream, body: JsonObject, api: Api = "chat") -> None:
+    def __init__(
+        self, upstream: Upstream, body: JsonObject, api: Api = "chat", said: Callable[[Answer], str] | None = None
+    ) -> None:
         self._upstream, self._body = upstream, body
         self._api: Api = api
+        self._said = said or _first_said
 
     async def ask(self) -> Answer:
         """Ask for the first time. Raises what the upstream raises."""
@@ -71,10 +74,16 @@ class Repeated:
 
     async def again(self, answer: Answer, sentences: Sequence[str]) -> Answer:
         """Ask once more, naming the sentences of ``answer`` that are not supported. Tokens of both are counted."""
-        [said] = parts_of(answer.body)[:1]
-        new = await self._upstream.complete(asked_again(self._body, said.text, sentences))
+        field: Literal["messages", "input"] = "input" if self._api == "responses" else "messages"
+        body = asked_again(self._body, self._said(answer), sentences, field)
+        new = await self._upstream.complete(body, self._api)
         spent = with_usage(new.body, answer.body.get("usage"))
         return new if spent is new.body else _answer(spent)
+
+
+def _first_said(answer: Answer) -> str:
+    [said] = parts_of(answer.body)[:1]
+    return said.text
 
 
 def with_usage(body: JsonObject, spent: Any) -> JsonObject:

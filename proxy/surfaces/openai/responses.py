@@ -22,11 +22,11 @@ from proxy.surfaces.openai.completing import EVENTS, JSON
 from proxy.surfaces.openai.request import ResponseRequest, flag, limited, opened, wants_sync, wants_trace
 from proxy.surfaces.openai.responding import ResponseVoice, error_event
 from proxy.surfaces.openai.shapes import counted, message_of, response_of
-from proxy.surfaces.rewriting import asked_again, with_usage
+from proxy.surfaces.rewriting import Repeated
 from proxy.upstream.base import Answer, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from proxy.guard.exchange import Exchanged
     from proxy.surfaces.base import Call, Services
@@ -78,7 +78,9 @@ class Responses:
         )
 
     async def _whole(self, call: Call, asked: ResponseRequest) -> Response:
-        model = _Model(asked)
+        model = Repeated(
+            asked.upstream, asked.body, "responses", said=lambda answer: outputs.part_of(answer.body, asked.body).text
+        )
         done = await exchange(
             self._services.assessor,
             asked.policy,
@@ -86,7 +88,7 @@ class Responses:
             call.ledger.meter,
             ask=model.ask,
             parts_of=lambda answer: [outputs.part_of(answer.body, asked.body)],
-            redact=model.redacted,
+            redact=_redacted,
             again=model.again if "input" in asked.body else None,
         )
         call.ledger.verdicts = done.verdicts
@@ -102,25 +104,9 @@ class Responses:
         return Response(_passed(asked, done, trace), headers=JSON)
 
 
-class _Model:
-    """The model that is asked."""
-
-    def __init__(self, asked: ResponseRequest) -> None:
-        self._asked = asked
-
-    async def ask(self) -> Answer:
-        return await self._asked.upstream.complete(self._asked.body, "responses")
-
-    async def again(self, answer: Answer, sentences: Sequence[str]) -> Answer:
-        said = outputs.part_of(answer.body, self._asked.body).text
-        body = asked_again(self._asked.body, said, sentences, "input")
-        new = await self._asked.upstream.complete(body, "responses")
-        spent = with_usage(new.body, answer.body.get("usage"))
-        return new if spent is new.body else Answer(raw=to_json(spent), body=spent)
-
-    def redacted(self, answer: Answer, texts: Mapping[int, str]) -> Answer:
-        body = outputs.redacted(answer.body, texts[0])
-        return Answer(raw=to_json(body), body=body)
+def _redacted(answer: Answer, texts: Mapping[int, str]) -> Answer:
+    body = outputs.redacted(answer.body, texts[0])
+    return Answer(raw=to_json(body), body=body)
 
 
 def _is_structured(body: JsonObject) -> bool:
