@@ -93,7 +93,7 @@ def test_a_kill_within_a_write_tears_no_line_but_its_own(tmp_path):
             break
     else:
         pytest.skip("this system finishes every write before it obeys a kill")
-    file_of(path).write(b'{"whole": 1}')
+    file_of(path, max_bytes=10**12).write(b'{"whole": 1}')  # else a part of over 10 MB would be rotated away
     *_, torn, last = path.read_bytes().splitlines()
     assert json.loads(last) == {"whole": 1}
     with pytest.raises(json.JSONDecodeError):
