@@ -369,13 +369,13 @@ def _policy_file(named: str) -> Path:
 
 
 def _read(file: Path) -> str:
+    from proxy.files import readable  # noqa: PLC0415
+
     try:
-        return file.read_text(encoding="utf-8")
+        with readable(file):
+            return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         message = f"{file}: is not UTF-8 text"
-        raise ValueError(message) from None
-    except OSError as error:
-        message = f"{file}: {(error.strerror or 'cannot be read').lower()}"
         raise ValueError(message) from None
 
 

@@ -27,13 +27,13 @@ LAYERS = {
     "guard": ("grounding", "policy.model", "scoring.base", "upstream.base"),
     "observe": ("grounding", "policy.model", "upstream.base", "guard"),
     "page": ("grounding", "policy.model", "guard"),
-    "replay": ("grounding", "policy.model", "guard", "scoring.base", "tables", "progress"),
+    "replay": ("grounding", "policy.model", "guard", "scoring.base", "tables", "progress", "files"),
     # Evaluating asks a model through the same seam as a scorer that is one.
     "evaluate": (
         *("grounding", "policy.model", "guard", "scoring.base", "scoring.asking", "upstream.base", "tables"),
-        "progress",
+        *("progress", "files"),
     ),
-    "calibrate": ("grounding", "policy.model", "guard", "scoring.base", "tables", "progress"),
+    "calibrate": ("grounding", "policy.model", "guard", "scoring.base", "tables", "progress", "files"),
     "access": ("grounding", "policy", "upstream.base", "guard", "settings"),  # tenants are read from the settings
     # Surfaces know who calls, and which fields to refuse; steering is a list of words that imports nothing.
     "surfaces": ("grounding", "policy.model", "upstream.base", "upstream.steering", "guard", "access"),
@@ -41,7 +41,7 @@ LAYERS = {
 # Where the parts are chosen and joined; these may import everything, and nothing above may import them but as said.
 COMPOSITION = {
     *("__init__", "__main__", "admin", "app", "cases", "check", "cli", "demo", "progress", "schema", "settings"),
-    *("tables", "throttle"),
+    *("files", "tables", "throttle"),
 }
 
 # Heavy or leaky libraries: the one folder that may know them, in one file.

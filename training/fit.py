@@ -116,7 +116,7 @@ def judge(model: EmbeddedModel, made: list[Claim]) -> Judged:
     features, owner = [], []
     for number, (source, claim, _, _) in enumerate(made):
         index = EvidenceIndex(GroundingContext(sources=(Source(text=source),)), model.token_spans)
-        first, then = evidence_for(claim, index.shortlist(claim, WINDOWS_PER_CLAIM))
+        first, then = evidence_for(claim, index.shortlist(claim, WINDOWS_PER_CLAIM), rows=index.rows)
         stated = facts_of(claim)
         for piece in first + then:
             logit = model.logit(Pair(kind=CheckKind.GROUNDING, premise=piece.text, hypothesis=claim))

@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import edits
 import parallel
+import topics
 from relations_other import LANGUAGES
 from sets import GROUNDING, RECIPES, RELEVANCE, Example, Guard, Recipe, Row, Set, read
 
@@ -180,6 +181,48 @@ def _up(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+_ASKING = frozenset(
+    "who whom whose what which when where why how is are was were do does did can could will would should has have had "
+    "be the a an of in on at to for there many much long it this that".split()
+)
+_REQUESTS = (
+    "Tell me: {}?",
+    "I'd like to know: {}?",
+    "Can you tell me, {}?",
+    "Hi, {}?",
+    "Question: {}",
+    "Please answer: {}.",
+)
+
+
+def asked(question: str, rng: random.Random) -> str:
+    """A question as users also put it: as a request, in small letters, or by its words alone."""
+    way, plain = rng.random(), question.rstrip("? ")
+    if way < 0.7:
+        return question
+    if way < 0.8:
+        return rng.choice(_REQUESTS).format(plain[:1].lower() + plain[1:])
+    if way < 0.88:
+        return plain.lower()
+    words = [each for each in plain.split() if each.casefold() not in _ASKING]
+    return " ".join(words) if len(words) > 1 else question
+
+
+_SUBJECT = re.compile(
+    r"((?:The |An? )?(?:[A-Z0-9][\w'-]*)(?: (?:[A-Z0-9][\w'-]*|of|the|and|de|von))*)"
+    r"(?= (?:is|was|has|had|are|were|have|can|will|became|won|led|made|wrote|began|took|[a-z]+ed) )"
+)
+
+
+def without_subject(sentence: str, question: str, rng: random.Random) -> str | None:
+    """The sentence with a pronoun for its subject, where that stands in the question; None elsewhere."""
+    found = _SUBJECT.match(sentence)
+    subject = set(terms(found.group(1))) if found else set()
+    if not found or not subject or not subject <= set(terms(question)):
+        return None
+    return rng.choice(("It", "It", "They", "He", "She", "This")) + sentence[found.end() :]
+
+
 class Contexts:
     """Pairs made of a question-answering set: answers right and wrong, sentences reworded and edited."""
 
@@ -252,13 +295,21 @@ class Contexts:
         given = rng.choice((answer, wrong or answer))
         longer = (f"It is {given}.", f"The answer is {given}.", statement(question, given, rng) or given)
         bare = rng.choice((given, *(longer if self._english else ())))
-        yield Example(question, bare, 1, RELEVANCE, "answers.relevance", group)
+        put = asked(question, rng) if self._english else question
+        yield Example(put, bare, 1, RELEVANCE, "answers.relevance", group)
+        short = without_subject(parts[at], question, rng) if self._english else None
+        if short:
+            yield Example(put, short, 1, RELEVANCE, "answers.pronoun", group)
         others = [other for other in self._by[row["context"]] if other is not row]
         if others:
             other = rng.choice(others)
             theirs = statement(other["question"].strip(), other["answers"][0], rng)
             if theirs:
-                yield Example(question, theirs, 0, RELEVANCE, "answers.relevance", group)
+                yield Example(put, theirs, 0, RELEVANCE, "answers.relevance", group)
+            far = next((part for part in parts if other["answers"][0] in part and answer not in part), None)
+            if short and far:
+                far = without_subject(far, question, rng) or far
+                yield Example(put, far, 0, RELEVANCE, "answers.pronoun", group)
 
     def _wrong(self, row: Row, answer: str, premise: str) -> str | None:
         """Another value of the same kind that the premise holds too, or another question's answer."""
@@ -303,8 +354,10 @@ class Contexts:
 
 def of_sentences(rows: list[Row], one: Set, rng: random.Random) -> Iterator[Example]:
     """Question and sentence, and some questions with a sentence of any other document."""
+    english = one.langs == ("en",)
     for row in rows:
-        yield Example(row["question"], row["answer"], row["label"], RELEVANCE, one.file, f"{one.file}-{row['doc_id']}")
+        question = asked(row["question"], rng) if english else row["question"]
+        yield Example(question, row["answer"], row["label"], RELEVANCE, one.file, f"{one.file}-{row['doc_id']}")
         if rng.random() < 0.2:
             other = rng.choice(rows)
             if other["doc_id"] != row["doc_id"]:
@@ -330,6 +383,7 @@ def examples(data: Path, recipe: Recipe, guard: Guard, seed: int) -> Iterator[Ex
         for example in made:
             for _ in range(one.repeat):
                 yield example
+    yield from topics.pairs(random.Random(f"{seed}-topics"), recipe.topics)
     yield from parallel.documents(random.Random(f"{seed}-parallel"), recipe.parallel)
     for name, language in LANGUAGES.items():
         yield from parallel.documents(random.Random(f"{seed}-parallel-{name}"), recipe.other, language, name)

@@ -7,6 +7,8 @@ Lists of questions and their answers teach that "No." denies what the question s
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,13 +16,25 @@ from edits import casual, other_format, synonym
 from relations import ENGLISH, Language, Relation
 from sets import GROUNDING, RELEVANCE, Example
 
+from proxy.grounding.labels import told_row
+
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Iterator
 
 
-FAQ_SHARE = 0.06
-"""Of the documents: lists of questions with their answers."""
+FAQ_SHARE, WIDE_SHARE = 0.06, 0.14
+"""Of the documents: lists of questions with their answers, and tables of several columns."""
+
+FEATURES = (
+    "priority support|offline maps|single sign-on|a spare key|free delivery|breakfast|a gift box|live chat|audit logs|"
+    "a touch screen|parking|night mode|a charger|data export|weekend access|voice control|a carrying case|insurance"
+).split("|")
+_HAS = ("{S} includes {f}.", "{S} comes with {f}.", "{S} has {f}.", "With {s} you get {f}.", "{S} offers {f}.")
+_LACKS = ("{S} does not include {f}.", "{S} comes without {f}.", "{S} has no {f}.", "There is no {f} with {s}.")
+_MARKS = (("yes", "no"), ("Yes", "No"), ("✓", "–"), ("included", "not included"), ("x", "-"), ("✔", "✘"))
+_FIRST_COLUMN = ("Item", "Name", "Product", "Model", "Entry", "Title", "Type", "")
+_IN_A_UNIT = re.compile(r"([\d.,]+) (\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +131,11 @@ def documents(rng: random.Random, count: int, language: Language = ENGLISH, name
     while made < count:
         number += 1
         group = f"parallel-{name}-{number}"
-        if rng.random() < FAQ_SHARE:
+        way = rng.random()
+        if way < FAQ_SHARE:
             examples = list(_answered(rng, language, group))
+        elif way < FAQ_SHARE + WIDE_SHARE:
+            examples = list(_wide(rng, language, group))
         else:
             facts = _facts(rng, language)
             fact = rng.choice(facts)
@@ -143,6 +160,91 @@ def _answered(rng: random.Random, language: Language, group: str) -> Iterator[Ex
     _, affirmed, denied = asked[at]
     yield Example(premise, affirmed, int(answers[at]), GROUNDING, "parallel.faq", group)
     yield Example(premise, denied, int(not answers[at]), GROUNDING, "parallel.faq", group)
+
+
+def _wide(rng: random.Random, language: Language, group: str) -> Iterator[Example]:
+    """A table of several columns, and what it says of a row: read as the product reads rows, or as it is written."""
+    of: dict[Callable[[random.Random], str], list[Relation]] = defaultdict(list)
+    for each in language.relations:
+        of[each.subject].append(each)
+    relations = rng.choice([several for several in of.values() if len(several) > 1])
+    relations = rng.sample(relations, min(len(relations), rng.choice((2, 3, 4, 6))))
+    subjects = list(dict.fromkeys(relations[0].subject(rng) for _ in range(rng.choice((3, 4, 5)))))
+    columns = [[_Fact(each, subject, each.value(rng)) for subject in subjects] for each in relations]
+    features = rng.sample(FEATURES, rng.choice((0, 1, 2))) if language is ENGLISH else []
+    held = [[rng.random() < 0.5 for _ in subjects] for _ in features]
+    table = _Table(
+        rng,
+        [rng.choice(_FIRST_COLUMN) if language is ENGLISH else "", *(each.heading for each in relations), *features],
+        [[_bare(each) for each in subjects], *([fact.value for fact in column] for column in columns)],
+    )
+    table.mark(held)
+    at = rng.randrange(len(subjects))
+    premise = table.read(at)
+
+    def pair(hypothesis: str, label: int, kind: str) -> Example:
+        return Example(premise, hypothesis, label, GROUNDING, f"wide.{kind}", group)
+
+    column = rng.choice(columns)
+    fact, others = column[at], [each for each in column if each.value != column[at].value]
+    yield pair(fact.stated(rng), 1, "true")
+    if others:
+        yield pair(fact.stated(rng, rng.choice(others).value), 0, "swap")
+    if language.joins:
+        second = rng.choice([each for each in columns if each is not column])
+        joint, told = rng.choice(language.joins), _small(second[at].stated(rng), second[at])
+        yield pair(fact.stated(rng).rstrip(".") + joint + told, 1, "both")
+        wrong = [each.value for each in second if each.value != second[at].value]
+        if wrong:
+            told = _small(second[at].stated(rng, rng.choice(wrong)), second[at])
+            yield pair(fact.stated(rng).rstrip(".") + joint + told, 0, "both-wrong")
+    if features:
+        number = rng.randrange(len(features))
+        has, subject, bare = held[number][at], subjects[at], features[number]
+        for shapes, right in ((_HAS, has), (_LACKS, not has)):
+            named = bare if shapes is _HAS else bare.removeprefix("a ")
+            told = rng.choice(shapes).format(s=subject, S=_capital(subject), f=named)
+            yield pair(told, int(right), "feature")
+
+
+class _Table:
+    """Names of columns and, column by column, their cells."""
+
+    def __init__(self, rng: random.Random, names: list[str], columns: list[list[str]]) -> None:
+        self._rng, self._names, self._columns = rng, names, columns
+        for number, cells in enumerate(columns):
+            units = [_IN_A_UNIT.fullmatch(cell) for cell in cells]
+            if (
+                number
+                and rng.random() < 0.5
+                and len({unit.group(2) if unit else "" for unit in units}) == 1
+                and units[0]
+            ):
+                self._names[number] += rng.choice((f" ({units[0].group(2)})", f" in {units[0].group(2)}"))
+                self._columns[number] = [unit.group(1) for unit in units if unit]
+
+    def mark(self, held: list[list[bool]]) -> None:
+        """Add columns of what each row has or has not."""
+        yes, no = self._rng.choice(_MARKS)
+        self._columns += [[yes if has else no for has in column] for column in held]
+        order = [0, *self._rng.sample(range(1, len(self._columns)), len(self._columns) - 1)]
+        self._names = [_capital(self._names[number].removeprefix("a ")) for number in order]
+        self._columns = [self._columns[number] for number in order]
+
+    def read(self, at: int) -> str:
+        """Evidence that holds a row: alone, beside another, all of them, or the table as it is written."""
+        rng, rows = self._rng, [list(cells) for cells in zip(*self._columns, strict=True)]
+        told = [told_row(self._names, cells) for cells in rows]
+        way = rng.random()
+        if way < 0.55:
+            return told[at]
+        if way < 0.7:
+            other = rng.choice([number for number in range(len(rows)) if number != at])
+            return rng.choice(("\n", " ")).join(told[number] for number in sorted((at, other)))
+        if way < 0.85:
+            return "\n".join(told)
+        lines = [self._names, ["---"] * len(self._names), *rows]
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,8 @@ def _drug(rng: random.Random) -> str:
     return word(rng) + rng.choice(("ol", "ine", "ate", "am"))
 
 
-def _money(rng: random.Random) -> str:
+def money(rng: random.Random) -> str:
+    """An amount with its currency."""
     shape = rng.choice(("${}", "{} euros", "£{}", "{} dollars", "€{}"))
     value = rng.choice((rng.randint(2, 99), rng.randint(100, 4000), round(rng.uniform(1, 99), 2)))
     return shape.format(f"{value:,}" if isinstance(value, int) else f"{value:.2f}")
@@ -185,7 +186,7 @@ _RELATIONS = (
     ),
     relation(
         _plan,
-        _money,
+        money,
         "{S} costs {v}.|The price of {s} is {v}.|You pay {v} for {s}.|{S} is {v} a month.|{S} is priced at {v}."
         "|For {v} you get {s}.",
         "How much is {s}?|What does {s} cost?|What is the price of {s}?",
@@ -200,7 +201,7 @@ _RELATIONS = (
     ),
     relation(
         _account,
-        _money,
+        money,
         "The fee for {s} is {v}.|{S} costs {v}.|You are charged {v} for {s}.|There is a charge of {v} for {s}."
         "|We charge {v} for {s}.",
         "What is the fee for {s}?|How much does {s} cost?",

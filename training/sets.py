@@ -230,21 +230,25 @@ HELD_OUT = (
 class Recipe:
     """What a mix is made of: sets, contexts taken of each question-answering set, pairs of parallel facts.
 
-    ``other`` is how many of the last there are in every language that is not English.
+    ``other`` is how many of the last there are in every language that is not English; ``topics`` are the languages of
+    the questions of ``topics.py``.
     """
 
     sets: tuple[Set, ...]
     contexts: int = 0
     parallel: int = 0
     other: int = 0
+    topics: tuple[str, ...] = ()
 
+
+TOPICS = ("en", "de", "fr", "es", "it", "pt", "nl", "ja")
 
 RECIPES = {
     "english-first": Recipe(tuple(one for one in FIRST if one.langs == ("en",))),
-    "english": Recipe(ENGLISH, contexts=5_000, parallel=45_000),
+    "english": Recipe(ENGLISH, contexts=5_000, parallel=45_000, topics=("en",)),
     "multilingual-first": Recipe(FIRST),
     "multilingual-middle": Recipe(MIDDLE, contexts=600, parallel=6_000),
-    "multilingual": Recipe(MAIN, contexts=1_000, parallel=16_000, other=1_800),
+    "multilingual": Recipe(MAIN, contexts=1_000, parallel=16_000, other=1_800, topics=TOPICS),
 }
 
 

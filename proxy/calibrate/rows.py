@@ -18,6 +18,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from proxy.files import readable
 from proxy.grounding.types import CheckKind, GroundingContext, Source
 
 if TYPE_CHECKING:
@@ -55,11 +56,8 @@ class Labelled:
 
 def read(file: Path) -> Labelled:
     """Read a file of labelled rows. Raises ``ValueError`` for the first thing wrong, and when there are no rows."""
-    try:
+    with readable(file):
         data = file.read_bytes()
-    except OSError as error:
-        message = f"{file}: {(error.strerror or 'cannot be read').lower()}"
-        raise ValueError(message) from None
     found = [example for line, text in _lines(file, data) for example in _examples(file, line, text)]
     if not found:
         message = f"{file}: is empty; write one JSON object a line, each with source, answer and supported"

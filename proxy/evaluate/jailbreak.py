@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxy.evaluate.catalogue import HARMS, MOST_SEVERE
 from proxy.evaluate.summary import share
+from proxy.files import readable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,11 +61,10 @@ def defect_rate(compared: Sequence[Outputs]) -> dict[str, float]:
 
 
 def _rows(file: Path) -> list[dict[str, Any]]:
+    with readable(file):
+        data = file.read_bytes()
     try:
-        written = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        message = f"{file}: {(error.strerror or 'cannot be read').lower()}"
-        raise ValueError(message) from None
+        written = json.loads(data)
     except (ValueError, RecursionError):
         written = None
     rows = written.get("rows") if isinstance(written, dict) else None

@@ -19,6 +19,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from proxy.files import readable
 from proxy.grounding.types import Source
 
 if TYPE_CHECKING:
@@ -83,11 +84,8 @@ def _refuse(message: str) -> NoReturn:
 
 def read(file: Path) -> tuple[list[Row], list[BadLine]]:
     """All rows of a file, and the lines that are none. Raises ``ValueError`` when the file cannot be read."""
-    try:
+    with readable(file):
         data = file.read_bytes()
-    except OSError as error:
-        message = f"{file}: {(error.strerror or 'cannot be read').lower()}"
-        raise ValueError(message) from None
     rows: list[Row] = []
     bad: list[BadLine] = []
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):

@@ -10,6 +10,9 @@ Japan." it calls "The capital of Japan is London" supported. So where a claim re
 a single name or number exchanged for one found elsewhere, a single sentence must support it, and not the mixture. This
 file only chooses the evidence; the scorer judges it, and an honest paraphrase of one sentence keeps its score.
 
+A table's row is read with the names of its columns, and composed with others only if the claim names its subject: "The
+Basic plan has phone support" is not shown by the row of Basic and that of another plan.
+
 A source's attributes stand beside a text of it where the claim speaks of them, and nowhere else: "Wikipedia says that
 ..." needs the author, and no other claim is read more surely with it.
 
@@ -28,6 +31,7 @@ from proxy.grounding.asked import is_question, last_read_with
 from proxy.grounding.claims import segments
 from proxy.grounding.cutting import is_rule
 from proxy.grounding.evidence import MOST_OF_VALUE
+from proxy.grounding.rows import Rows
 from proxy.grounding.types import Source, Window
 from proxy.grounding.words import terms, visible
 
@@ -62,40 +66,44 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 class Piece:
     """A premise: one stretch of a source, or several in the order in which they stand.
 
-    ``said`` are sources by number and what is said of their text, which is read behind it. ``sentence`` is true for a
-    single sentence, with the one before it if it opens with a pronoun.
+    ``text`` is what the scorer reads. ``sentence`` is true for a single sentence, with the one before it if it opens
+    with a pronoun.
     """
 
     parts: tuple[Window, ...]
-    said: tuple[tuple[int, str], ...] = ()
+    text: str
     sentence: bool = False
 
     @classmethod
-    def of(cls, windows: Iterable[Window], said: Mapping[int, str] | None = None, *, sentence: bool = False) -> Piece:
-        """These stretches, in the order in which they stand, with what is said of their sources."""
-        parts = tuple(sorted(windows, key=_place))
-        numbers = dict.fromkeys(part.source for part in parts) if said else ()
-        return cls(parts, tuple((number, said[number]) for number in numbers if said and number in said), sentence)
+    def of(
+        cls,
+        windows: Iterable[Window],
+        said: Mapping[int, str] | None = None,
+        read: Mapping[Window, str] | None = None,
+        *,
+        sentence: bool = False,
+    ) -> Piece:
+        """These stretches, in the order in which they stand, as they are written, or as ``read`` gives them.
 
-    @property
-    def text(self) -> str:
-        """What the scorer reads."""
-        if not self.said:
-            return " ".join(part.text for part in self.parts)
-        said = dict(self.said)
-        last = {part.source: at for at, part in enumerate(self.parts)}
-        return " ".join(
-            f"{part.text} ({said[part.source]})" if part.source in said and last[part.source] == at else part.text
-            for at, part in enumerate(self.parts)
-        )
+        ``said`` is what is said of their sources, by number; it is read behind the last stretch of each.
+        """
+        parts = tuple(sorted(windows, key=_place))
+        last = {part.source: at for at, part in enumerate(parts)}
+        besides = {last[number]: f" ({text})" for number, text in (said or {}).items() if number in last}
+        texts = [(read or {}).get(part, part.text) + besides.get(at, "") for at, part in enumerate(parts)]
+        return cls(parts, " ".join(texts), sentence)
 
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
+    """A sentence, or a table's row, of which ``subject`` is what it is about."""
+
     window: Window
+    told: str
     words: frozenset[str]
     values: frozenset[str]
     opens_with_pronoun: bool
+    subject: frozenset[str] | None
 
 
 def spoken_of(claim: str, windows: Iterable[Window], sources: Sequence[Source]) -> dict[int, str]:
@@ -119,37 +127,36 @@ def _told(source: Source, words: frozenset[str]) -> Iterator[str]:
 
 
 def evidence_for(
-    claim: str, windows: Sequence[Window], said: Mapping[int, str] | None = None
+    claim: str, windows: Sequence[Window], said: Mapping[int, str] | None = None, rows: Rows | None = None
 ) -> tuple[list[Piece], list[Piece]]:
     """What may support ``claim``: the sentences nearest to it, and the windows to ask if they do not.
 
-    ``windows`` come likeliest first; ``said`` is what ``spoken_of`` gives. Neither windows nor composed sentences when
-    the claim looks like a mixture: no sentence holds all of its names and numbers, but one holds all save one, with
-    mostly the same other words and another value in its place, and the missing value is in another one. Nor that other
-    one, where it shares less of the claim's words: "Acme was founded by Lee" beside "Acme was founded by Ann. Ann was
-    followed by Lee.".
+    ``windows`` come likeliest first; ``said`` is what ``spoken_of`` gives, and ``rows`` are those of their sources.
+    Neither windows nor composed sentences when the claim looks like a mixture: no sentence holds all of its names and
+    numbers, but one holds all save one, with mostly the same other words and another value in its place, and the
+    missing value is in another one. Nor that other one, where it shares less of the claim's words: "Acme was founded by
+    Lee" beside "Acme was founded by Ann. Ann was followed by Lee.".
     """
+    rows = rows or Rows()
     names = _names(window.text for window in windows)
-    sentences = _sentences(windows, names, said or {})
+    sentences = _sentences(windows, names, said or {}, rows)
     words = frozenset(terms(claim))
+    read = {window: rows.read(window, words) for window in windows[:WINDOWS]}
+    read |= {sentence.window: sentence.told for sentence in sentences}
     weights = _weights(words, sentences)
     nearest = sorted(sentences, key=lambda sentence: -_nearness(words, sentence, weights))
     ordered = sorted((sentence.window for sentence in sentences), key=_place)
     lenders = _lenders(words, _values(words, names), sentences)
     kept = [sentence for sentence in nearest if sentence not in (lenders or ())]
-    pieces = [Piece.of(_with_referent(one, ordered), said, sentence=True) for one in kept[:SENTENCES]]
+    pieces = [Piece.of(_with_referent(one, ordered), said, read, sentence=True) for one in kept[:SENTENCES]]
     if lenders is not None:
         return pieces, []
     together = (_with_neighbours(nearest, ordered), _composed(words, nearest, weights))
-    pieces += [Piece.of(each, said) for each in together if len(each) > 1]
+    pieces += [Piece.of(each, said, read) for each in together if len(each) > 1]
     first = list({piece.text: piece for piece in pieces}.values())
-    asked = {(_joined(piece), piece.said) for piece in first}
-    whole = [Piece.of([window], said) for window in windows[:WINDOWS]]
-    return first, [piece for piece in whole if (_joined(piece), piece.said) not in asked]
-
-
-def _joined(piece: Piece) -> str:
-    return " ".join(part.text for part in piece.parts).strip()
+    asked = {piece.text.strip() for piece in first}
+    whole = [Piece.of([window], said, read) for window in windows[:WINDOWS]]
+    return first, [piece for piece in whole if piece.text.strip() not in asked]
 
 
 def _weights(words: frozenset[str], sentences: Sequence[_Sentence]) -> dict[str, float]:
@@ -173,7 +180,7 @@ def _with_referent(sentence: _Sentence, ordered: Sequence[Window]) -> list[Windo
 
 def _with_neighbours(nearest: Sequence[_Sentence], ordered: Sequence[Window]) -> list[Window]:
     """The nearest sentence between the one before it and the one after it: what "it" and "there" stand for."""
-    if not nearest:
+    if not nearest or nearest[0].subject is not None:
         return []
     at = ordered.index(nearest[0].window)
     before = [window for window in ordered[max(0, at - 1) : at] if _adjoin(window, ordered[at])]
@@ -193,12 +200,14 @@ def _place(window: Window) -> tuple[int, int]:
 def _composed(words: frozenset[str], nearest: Sequence[_Sentence], weights: dict[str, float]) -> list[Window]:
     """Sentences of the nearest one's source that hold most of the claim's words between them: each adds to the rest.
 
-    None that opens with a pronoun: without the sentence before it, it would speak of whom the claim names. And none of
-    another source: two documents may speak of different things in the same words.
+    None that opens with a pronoun: without the sentence before it, it would speak of whom the claim names. None of
+    another source: two documents may speak of different things in the same words. And no row of a table whose first
+    cell the claim does not name.
     """
     whole, left = sum(weights.values()), words
     chosen: list[Window] = []
     allowed = [each for each in nearest if each.window.source == nearest[0].window.source]
+    allowed = [each for each in allowed if each.subject is None or each.subject & words]
     while left and len(chosen) < COMPOSED:
         usable = [each for each in allowed if not (chosen and each.opens_with_pronoun)]
         gains = [sum(weights[word] for word in left & sentence.words) for sentence in usable]
@@ -246,7 +255,9 @@ def _same_statement(frame: frozenset[str], sentence: _Sentence) -> bool:
     return shared >= _SHARE_OF_FRAME * min(len(frame), len(own))
 
 
-def _sentences(windows: Iterable[Window], names: frozenset[str], said: Mapping[int, str]) -> list[_Sentence]:
+def _sentences(
+    windows: Iterable[Window], names: frozenset[str], said: Mapping[int, str], rows: Rows
+) -> list[_Sentence]:
     """Each sentence of the windows once, though windows overlap and sources repeat themselves.
 
     Said by two sources of which different things are said, it counts twice.
@@ -262,9 +273,20 @@ def _sentences(windows: Iterable[Window], names: frozenset[str], said: Mapping[i
             text = window.text[start : spans[last_read_with(texts, at)][1]].strip()
             begin = window.start + window.text.index(text, start)
             span = Window(source=window.source, start=begin, end=begin + len(text), text=text)
-            if text and (text, besides) not in found and not is_question(text):
-                words = frozenset(terms(text) + terms(besides))
-                found[text, besides] = _Sentence(span, words, _values(words, names), _PRONOUN.match(text) is not None)
+            row = rows.at(span)
+            told = row.told if row else text
+            if row and row.subject is None:
+                continue  # a header states nothing
+            if told and (told, besides) not in found and not is_question(text):
+                words = frozenset(terms(told) + terms(besides))
+                found[told, besides] = _Sentence(
+                    window=span,
+                    told=told,
+                    words=words,
+                    values=_values(words, names),
+                    opens_with_pronoun=_PRONOUN.match(text) is not None,
+                    subject=row.subject if row else None,
+                )
     return list(found.values())
 
 

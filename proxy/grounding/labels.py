@@ -35,6 +35,8 @@ from proxy.grounding.phrases.english_clauses import VERBS
 from proxy.grounding.words import normal, words_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from proxy.grounding.asked import Asked
     from proxy.grounding.phrases.grammar import Manners
 
@@ -48,6 +50,7 @@ _BOLD = re.compile(r"(\*\*|__)([^\s*_](?:[^*_\n]*[^\s*_])?)\1")
 _ITEM = re.compile(rf"\s*(?:{LIST_MARK}|>\s)")
 _LISTED = re.compile(LIST_MARK)
 _WORD = re.compile(r"[^\W\d_]+")
+_TOLD = re.compile(r"[^:;|\n]{1,60}: [^;|\n]+(?:; [^:;|\n]{1,60}: [^;|\n]+)+")
 _LETTERS = re.compile(r"[^\W\d_]+(?:(?:[ '-]| & )[^\W\d_]+)*")
 _STEP = re.compile(
     rf"(?:{'|'.join(sorted(word for one in MANNERS for word in one.steps))})\s?\d{{1,2}}[.):：]?",
@@ -143,6 +146,22 @@ def cells_of(row: str) -> list[str]:
     """The cells of a table row, without marks."""
     inner = row.strip().removeprefix("|").removesuffix("|")
     return [" ".join(re.sub(r"[*`]+", "", cell).split()) for cell in inner.split("|")]
+
+
+def told_row(names: Sequence[str], cells: Sequence[str]) -> str:
+    """A row with the name of its column before each cell: "Plan: Basic; Price: $10". Empty cells are left out."""
+    padded = [*names, *[""] * (len(cells) - len(names))]
+    return "; ".join(
+        f"{name.rstrip(':')}: {cell}" if name else cell for name, cell in zip(padded, cells, strict=False) if cell
+    )
+
+
+def row_told(text: str) -> tuple[list[str], list[str]] | None:
+    """The names and cells of a text that ``told_row`` may have made, or None for anything else."""
+    if _TOLD.fullmatch(text) is None:
+        return None
+    names, cells = zip(*(each.split(": ", 1) for each in text.split("; ")), strict=True)
+    return list(names), list(cells)
 
 
 def header_of(text: str) -> list[str] | None:

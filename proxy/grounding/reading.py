@@ -19,7 +19,18 @@ from dataclasses import replace
 from proxy.grounding.asked import QUERY_CHARS
 from proxy.grounding.cutting import LIST_MARK, is_fence, reach, weight
 from proxy.grounding.kinds import is_assent
-from proxy.grounding.labels import BOLD, COLON, COLONS, HEADER, cells_of, header_of, is_filler, is_step, rank_of
+from proxy.grounding.labels import (
+    BOLD,
+    COLON,
+    COLONS,
+    HEADER,
+    cells_of,
+    header_of,
+    is_filler,
+    is_step,
+    rank_of,
+    told_row,
+)
 from proxy.grounding.phrases import MANNERS, manners_for
 from proxy.grounding.types import Claim, ClaimKind
 from proxy.grounding.words import visible, words_of
@@ -46,7 +57,7 @@ def hypothesis(claim: Claim, query: str | None) -> str:
     """
     *lead, header = claim.context.split("\n")
     in_table = "|" in header
-    text = _paired(header, claim.text) if in_table else statement(claim)
+    text = told_row(cells_of(header), cells_of(claim.text)) if in_table else statement(claim)
     said = _before(text, " ".join(lead) if in_table else header)
     adrift = not claim.context and refers_back(text)
     complete = in_table and "; " in text  # the columns say what each cell is about
@@ -81,15 +92,6 @@ def refers_back(text: str) -> bool:
 
 def _clean(text: str) -> str:
     return " ".join(_MARKS.sub("", visible(text)).replace("**", "").split())
-
-
-def _paired(header: str, row: str) -> str:
-    """A row with the name of its column before each cell."""
-    names, cells = cells_of(header), cells_of(row)
-    names += [""] * (len(cells) - len(names))
-    return "; ".join(
-        f"{name.rstrip(':')}: {cell}" if name else cell for name, cell in zip(names, cells, strict=False) if cell
-    )
 
 
 def _before(text: str, context: str) -> str:

@@ -373,10 +373,13 @@ class Judging:
             return 0.0
         if any(map(asks_broadly, queries)):
             return support
-        sentence = piece.parts[-1].text
-        if sentence == alone:
+        sentence = piece.parts[-1]
+        if sentence.text == alone:
             return 0.0
-        pairs = [Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=sentence) for query in queries]
+        pairs = [
+            Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=self._prepared.index.rows.read(sentence))
+            for query in queries
+        ]
         addresses = max(await self._scorer.score(pairs))
         logit = OWN_LOGIT * _logit(own) + SOURCE_LOGIT * _logit(addresses) + SOURCE_BIAS
         return self._calibrated(CheckKind.RELEVANCE, 1 / (1 + math.exp(-logit)))
@@ -397,7 +400,7 @@ class Judging:
         sources = self._prepared.context.sources
         if self._scorer.evidence == "pieces":
             windows = index.shortlist(asserted, WINDOWS_PER_CLAIM)
-            return evidence_for(asserted, windows, spoken_of(asserted, windows, sources))
+            return evidence_for(asserted, windows, spoken_of(asserted, windows, sources), index.rows)
         room = self._scorer.max_tokens - len(self._scorer.token_spans(asserted)) - WHOLE_MARGIN
         windows = index.shortlist(asserted, max(1, room // WINDOW_TOKENS))
         return [Piece.of(windows, spoken_of(asserted, windows, sources))], []

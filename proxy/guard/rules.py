@@ -25,6 +25,7 @@ def rules_of(policy: Policy) -> dict[str, Any]:
         "relevance": _rule(policy.relevance),
         "abstention": policy.abstention,
         "on_scorer_error": policy.on_scorer_error,
+        "citations": policy.citations.threshold,
         "timeout_ms": policy.timeout_ms,
         "retry": policy.retry.attempts,
         "reading": _digest(json.dumps(reading)),

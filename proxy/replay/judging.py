@@ -5,10 +5,10 @@ known is taken at both its ends, and an answer that was stopped early with and w
 ways lead to the same outcome that one is certain; else the outcomes are told as what it may be, with the reasons why.
 
 A score depends a little on the policy that asked for it (``guard/assess.py``): evidence is looked for until support
-reaches 0.85 or the threshold, a claim whose relevance falls short is asked about with its source besides, and one that
-leans on the claim before is asked about alone where that would let it pass. So a changed threshold leaves some scores
-as a bound; they are treated as one. That the scorer fails where it
-did not, or was not asked, is not among the ways.
+reaches 0.85 or a threshold, of grounding or of citations; a claim whose relevance falls short is lent that of the
+sentence that supports it most; and one that leans on the claim before is asked about alone where that would let it
+pass, or be cited. So a changed threshold leaves some scores as a bound; they are treated as one. That the scorer fails
+where it did not, or was not asked, is not among the ways.
 """
 
 from __future__ import annotations
@@ -261,7 +261,8 @@ class _Choice:
         if terms.grounding.active:
             support = self._unscored(result.support, recalibrated) or self._support(scored)
         if terms.relevance.active and terms.relevance_applies:
-            relevance = self._unscored(result.relevance, recalibrated) or self._relevance(scored)
+            unsure = support is not None
+            relevance = self._unscored(result.relevance, recalibrated) or self._relevance(scored, unsure=unsure)
         if support is None and relevance is None:
             return None
         return _Bounds(support=support, relevance=relevance)
@@ -282,14 +283,18 @@ class _Choice:
         support = scored.result.support
         if support is None or not self._rules.grounding.active:
             return None
-        then, now = self._rules.grounding.threshold, self._terms.grounding.threshold
+        cited = self._policy.citations.threshold
+        before = self._rules.grounding.threshold, cited if self._rules.citations is None else self._rules.citations
+        after = self._terms.grounding.threshold, cited
         low = high = support
-        if support >= max(ENOUGH, then) and now > max(ENOUGH, then):
+        then, now = max(ENOUGH, *before), max(ENOUGH, *after)
+        if now > then and support >= then:
             high = 1.0
             self._why.add("evidence")
-        elif support >= max(ENOUGH, now) and then > max(ENOUGH, now):
-            low = max(ENOUGH, now)
+        elif now < then and support >= now:
+            low = now
             self._why.add("evidence")
+        then, now = min(before), min(after)
         if scored.leans and now < then and support < then:
             low = 0.0
             self._why.add("leaning")
@@ -298,13 +303,16 @@ class _Choice:
             self._why.add("leaning")
         return None if low == high else (low, high)
 
-    def _relevance(self, scored: Scored) -> tuple[float, float] | None:
-        """The same of relevance: a claim whose own falls short is lent that of the sentence that supports it."""
-        relevance, was, now_ = scored.result.relevance, self._rules.grounding, self._terms.grounding
-        if relevance is None or was.active == now_.active or (now_.active and relevance >= OWN_ENOUGH):
+    def _relevance(self, scored: Scored, *, unsure: bool) -> tuple[float, float] | None:
+        """The same of relevance: a claim whose own falls short is lent that of the sentence that supports it.
+
+        ``unsure``: which sentence that would be is not known.
+        """
+        relevance, was, now_ = scored.result.relevance, self._rules.grounding.active, self._terms.grounding.active
+        if relevance is None or (was == now_ and not (now_ and unsure)) or (not was and relevance >= OWN_ENOUGH):
             return None
         self._why.add("relevance")
-        return (relevance, 1.0) if now_.active else (0.0, relevance)
+        return (0.0 if was else relevance, 1.0 if now_ else relevance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

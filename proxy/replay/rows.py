@@ -11,6 +11,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast, get_args
 
+from proxy.files import readable
 from proxy.grounding.types import Claim, ClaimKind, ClaimResult, GroundingContext, Outcome, Rule, Source
 from proxy.guard.answer import AnswerPart, Carried
 from proxy.guard.record import ERROR
@@ -28,10 +29,14 @@ _CARRIED = frozenset(get_args(Carried))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What the policy of then said; ``written`` as it stands in the line."""
+    """What the policy of then said; ``written`` as it stands in the line.
+
+    ``citations`` is the threshold from which evidence was cited; None where the line does not say.
+    """
 
     grounding: Rule
     relevance: Rule
+    citations: float | None
     timeout_ms: int
     retry: int
     reading: str
@@ -96,14 +101,10 @@ class Row:
 
 def rows_in(file: Path) -> Iterator[Row | None]:
     """Read a file's lines; None for one that is no record, such as one torn by a kill. Raises ``ValueError``."""
-    try:
-        with file.open("rb") as lines:
-            while line := lines.readline(MAX_LINE):
-                if line.strip():
-                    yield _row(line)
-    except OSError as error:
-        message = f"{file}: {(error.strerror or 'cannot be read').lower()}"
-        raise ValueError(message) from None
+    with readable(file), file.open("rb") as lines:
+        while line := lines.readline(MAX_LINE):
+            if line.strip():
+                yield _row(line)
 
 
 def _row(line: bytes) -> Row | None:
@@ -178,6 +179,7 @@ def _rules(written: dict[str, Any]) -> Rules:
     return Rules(
         grounding=Rule(**written["grounding"]),
         relevance=Rule(**written["relevance"]),
+        citations=_score(written.get("citations")),
         timeout_ms=_count(written["timeout_ms"]),
         retry=_count(written["retry"]),
         reading=_name(written["reading"]),

@@ -119,10 +119,10 @@ def test_the_nearest_sentences_are_judged_beside_their_windows():
     """A claim that repeats part of one sentence is put to that sentence too, and nothing is put twice."""
     window = window_of(f"Fees. {PLANS} Write to us. Call us. We are here.")
     pieces, windows = evidence_for("The Pro plan costs $20.", [window])
-    assert (pieces[0].text, windows) == ("The Pro plan costs $20 a month.", [Piece((window,))])
+    assert (pieces[0].text, windows) == ("The Pro plan costs $20 a month.", [Piece.of([window])])
     assert len({piece.text for piece in pieces}) == len(pieces) <= SENTENCES + 2
     single = window_of("The Pro plan costs $20 a month.")
-    assert evidence_for("The Pro plan costs $20.", [single, single]) == ([Piece((single,), sentence=True)], [])
+    assert evidence_for("The Pro plan costs $20.", [single, single]) == ([Piece.of([single], sentence=True)], [])
 
 
 def test_a_claim_that_joins_two_facts_gets_both_sentences():

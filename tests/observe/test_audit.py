@@ -149,6 +149,7 @@ def test_a_line_says_what_became_of_an_exchange():
             "relevance": {"threshold": 0.5, "action": "block", "aggregate": "min"},
             "abstention": "pass",
             "on_scorer_error": "block",
+            "citations": 0.6,
             "timeout_ms": 2000,
             "retry": 0,
             "reading": row["rules"]["reading"],

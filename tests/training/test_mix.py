@@ -124,6 +124,44 @@ def test_a_denied_question_denies_its_statement(language):
         assert {affirmed.label, denied.label} == {0, 1}
 
 
+@pytest.mark.parametrize("language", [ENGLISH, *LANGUAGES.values()])
+def test_wide_tables_say_of_a_row_what_stands_in_it(language):
+    """A true claim's values stand in its row's line; a swapped one's value is another row's or nobody's there."""
+    made = [each for each in parallel.documents(random.Random(6), 4000, language) if each.source.startswith("wide.")]
+    sources = {each.source for each in made}
+    assert {"wide.true", "wide.swap"} <= sources
+    assert ("wide.feature" in sources) == (language is ENGLISH)
+    for true, swap in pairwise(made):
+        if (true.source, swap.source) == ("wide.true", "wide.swap") and true.premise == swap.premise:
+            assert (true.label, swap.label) == (1, 0)
+            assert true.hypothesis != swap.hypothesis
+    assert any("|" in each.premise for each in made)
+    assert any("; " in each.premise and "|" not in each.premise for each in made)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question", "without"),
+    [
+        ("The Norda Museum opened on March 3.", "When did the Norda Museum open?", " opened on March 3."),
+        ("Anna Kramer leads the house.", "When did the Norda Museum open?", None),
+        ("It opened in Lima.", "Where did it open?", None),
+    ],
+)
+def test_a_subject_that_the_question_names_may_be_left_out(sentence, question, without):
+    """And no other."""
+    told = mix.without_subject(sentence, question, random.Random(1))
+    assert told is None if without is None else (told or "").endswith(without) and "Museum" not in (told or "")
+
+
+def test_questions_are_put_in_several_ways():
+    """As they stand mostly; every way keeps the words that say what is asked."""
+    rng, question = random.Random(2), "When did the Norda Museum open?"
+    ways = [mix.asked(question, rng) for _ in range(400)]
+    assert 0.6 < ways.count(question) / len(ways) < 0.8
+    assert all("museum" in way.lower() for way in ways)
+    assert len(set(ways)) >= 6
+
+
 def test_a_turned_claim_is_another_claim():
     """Who did it and to whom it was done are exchanged; the document says it once."""
     made = [each for each in parallel.documents(random.Random(5), 3000) if each.source == "parallel.turned"]
