@@ -44,11 +44,11 @@ def supports(model: EmbeddedModel, row: Row) -> list[float]:
 
 
 def _best(model: EmbeddedModel, index: EvidenceIndex, asserted: str) -> list[float]:
-    first, then = evidence_for(asserted, index.shortlist(asserted, WINDOWS_PER_CLAIM))
+    first, then = evidence_for(asserted, index.shortlist(asserted, WINDOWS_PER_CLAIM), index.rows)
     since = [(piece, 2 if len(piece.parts) > 1 else 1) for piece in first] + [(piece, 0) for piece in then]
     best = [-1e9] * len(PARTS)
     for piece, part in since:
-        pair = Pair(kind=CheckKind.GROUNDING, premise=piece.text, hypothesis=asserted)
+        pair = Pair(kind=CheckKind.GROUNDING, premise=piece.text, hypothesis=asserted, written=piece.written)
         plain, worded = model.logit(pair, worded=False), model.logit(pair)
         found = [plain if at >= part else -1e9 for at in range(ENCODER_PARTS)]
         best = [max(both) for both in zip(best, [*found, worded, model.weighed(worded, pair)], strict=True)]

@@ -354,6 +354,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="part of the name of a set or of a heading, in small letters")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
+    if args.only and args.out is not None:
+        parser.error("--only prints a part of the page; --out writes it whole")
     page, plot = asyncio.run(report(args.data / "eval", args.rows, args.only))
     if args.out is None:
         print(page)
@@ -361,8 +363,7 @@ def main() -> None:
     mark = "<!-- made by make bench-accuracy: everything below -->\n"
     before = args.out.read_text("utf-8").split(mark)[0] if args.out.exists() else ""
     args.out.write_text(f"{before}{mark}\n{page}", "utf-8")
-    if not args.only:
-        args.out.with_name(PLOT).write_text(plot, "utf-8")
+    args.out.with_name(PLOT).write_text(plot, "utf-8")
 
 
 if __name__ == "__main__":

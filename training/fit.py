@@ -104,7 +104,8 @@ FAMILIES = (
 def _family(source: str) -> str:
     if source.startswith("edit.") or source in ("copied", "reworded", "absent"):
         return "made"
-    return next((name for name in ("parallel", "answers") if source.startswith(name)), source)
+    own = next((name for name in ("parallel", "answers") if source.startswith(name)), source)
+    return own.removesuffix(".far").removesuffix(".relevance")
 
 
 def _sample(rows: list, count: int, rng: random.Random) -> list:
@@ -116,11 +117,12 @@ def judge(model: EmbeddedModel, made: list[Claim]) -> Judged:
     features, owner = [], []
     for number, (source, claim, _, _) in enumerate(made):
         index = EvidenceIndex(GroundingContext(sources=(Source(text=source),)), model.token_spans)
-        first, then = evidence_for(claim, index.shortlist(claim, WINDOWS_PER_CLAIM), rows=index.rows)
+        first, then = evidence_for(claim, index.shortlist(claim, WINDOWS_PER_CLAIM), index.rows)
         stated = facts_of(claim)
         for piece in first + then:
-            logit = model.logit(Pair(kind=CheckKind.GROUNDING, premise=piece.text, hypothesis=claim))
-            features.append([logit, *compare(stated, facts_of(piece.text)).weighed().values()])
+            pair = Pair(kind=CheckKind.GROUNDING, premise=piece.text, hypothesis=claim, written=piece.written)
+            signs = compare(stated, facts_of(piece.written or piece.text))
+            features.append([model.logit(pair), *signs.weighed().values()])
             owner.append(number)
         if number % 250 == 0:
             print(f"{number} of {len(made)} claims", file=sys.stderr, flush=True)
@@ -233,11 +235,22 @@ def ablation(judged: Judged) -> dict[str, dict[str, float]]:
 
 
 def curve(labels: np.ndarray, scores: np.ndarray, sources: list[str]) -> Curve:
-    """The map of ``groundwarden calibrate``, the rows of small sources repeated until each source has as many."""
+    """The map of ``groundwarden calibrate``, for sources that weigh the same and a share of ``PRIOR`` positives.
+
+    Rows are repeated to weigh as much.
+    """
     names, counts = np.unique(sources, return_counts=True)
-    times = dict(zip(names, np.rint(counts.max() / counts).astype(int), strict=True))
-    rows = np.repeat(np.arange(len(labels)), [times[source] for source in sources])
+    share = dict(zip(names, 1 / counts, strict=True))
+    weights = np.array([share[source] for source in sources])
+    positive = labels == 1
+    weights[positive] *= PRIOR / weights[positive].sum()
+    weights[~positive] *= (1 - PRIOR) / weights[~positive].sum()
+    rows = np.repeat(np.arange(len(labels)), np.rint(weights * REPEATED * len(labels)).astype(int))
     return calibration_of(labels[rows], scores[rows], rows.tolist()).curve
+
+
+REPEATED = 8
+"""Times that a row of mean weight is repeated, so that weights are kept to an eighth."""
 
 
 def relevance(model: EmbeddedModel, held_out: list[Row], rows: int) -> Curve:
@@ -250,7 +263,7 @@ def relevance(model: EmbeddedModel, held_out: list[Row], rows: int) -> Curve:
     scores = 1 / (1 + np.exp(-np.array(logits)))
     labels = np.array([row["label"] for row in pairs], float)
     print(f"relevance: {len(pairs)} pairs, AUC {auc(labels, scores):.3f}")
-    return curve(labels, scores, [row["source"] for row in pairs])
+    return curve(labels, scores, [_family(row["source"]) for row in pairs])
 
 
 PRIOR = 0.5

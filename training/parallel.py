@@ -169,7 +169,9 @@ def _wide(rng: random.Random, language: Language, group: str) -> Iterator[Exampl
         of[each.subject].append(each)
     relations = rng.choice([several for several in of.values() if len(several) > 1])
     relations = rng.sample(relations, min(len(relations), rng.choice((2, 3, 4, 6))))
-    subjects = list(dict.fromkeys(relations[0].subject(rng) for _ in range(rng.choice((3, 4, 5)))))
+    subjects: list[str] = []
+    while len(subjects) < 2:
+        subjects = list(dict.fromkeys(relations[0].subject(rng) for _ in range(rng.choice((3, 4, 5)))))
     columns = [[_Fact(each, subject, each.value(rng)) for subject in subjects] for each in relations]
     features = rng.sample(FEATURES, rng.choice((0, 1, 2))) if language is ENGLISH else []
     held = [[rng.random() < 0.5 for _ in subjects] for _ in features]
@@ -183,7 +185,7 @@ def _wide(rng: random.Random, language: Language, group: str) -> Iterator[Exampl
     premise = table.read(at)
 
     def pair(hypothesis: str, label: int, kind: str) -> Example:
-        return Example(premise, hypothesis, label, GROUNDING, f"wide.{kind}", group)
+        return Example(premise, hypothesis, label, GROUNDING, f"parallel.wide.{kind}", group)
 
     column = rng.choice(columns)
     fact, others = column[at], [each for each in column if each.value != column[at].value]
@@ -240,7 +242,7 @@ class _Table:
             return told[at]
         if way < 0.7:
             other = rng.choice([number for number in range(len(rows)) if number != at])
-            return rng.choice(("\n", " ")).join(told[number] for number in sorted((at, other)))
+            return "\n".join(told[number] for number in sorted((at, other)))
         if way < 0.85:
             return "\n".join(told)
         lines = [self._names, ["---"] * len(self._names), *rows]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FILES = Path(__file__).parent / "topics"
 NEAR, FAR = 7, 1
-"""Answers of other topics of the same domain, and of other domains, that each question is paired with."""
+"""Answers of other topics of the same domain, and of other domains of its language, that each question gets."""
 
 SLOT = re.compile(r"\{(\w+)\}")
 _MONTHS = "January February March April May June July August September October November December".split()
@@ -77,23 +77,27 @@ def _filled(question: str, answer: str, rng: random.Random) -> tuple[str, str]:
 
 def pairs(rng: random.Random, langs: tuple[str, ...]) -> Iterator[Example]:
     """Every question with every answer of its topic, and with some of others."""
-    chosen = [domain for domain in domains() if domain.get("lang", "en") in langs]
-    everything = [
-        (domain["domain"], answer) for domain in chosen for each in domain["topics"] for answer in each["answers"]
-    ]
+    chosen = [domain for domain in domains() if _lang(domain) in langs]
     for domain in chosen:
-        group = f"topics-{domain['domain']}"
-
-        def pair(question: str, answer: str, label: int, source: str, group: str = group) -> Example:
-            return Example(*_filled(question, answer, rng), label, RELEVANCE, source, group)
-
+        far = [
+            answer
+            for other in chosen
+            if other is not domain and _lang(other) == _lang(domain)
+            for answer in _answers(other)
+        ]
         for topic in domain["topics"]:
-            near = [answer for other in domain["topics"] if other is not topic for answer in other["answers"]]
+            group = f"topics-{domain['domain']}-{topic['topic']}"
+            near = [answer for answer in _answers(domain) if answer not in topic["answers"]]
             for question in topic["questions"]:
-                for answer in topic["answers"]:
-                    yield pair(question, answer, 1, "topics")
-                for answer in rng.sample(near, min(NEAR, len(near))):
-                    yield pair(question, answer, 0, "topics.near")
-                far = [answer for name, answer in rng.sample(everything, 20) if name != domain["domain"]]
-                for answer in far[:FAR]:
-                    yield pair(question, answer, 0, "topics.far")
+                others = [*rng.sample(near, min(NEAR, len(near))), *rng.sample(far, min(FAR, len(far)))]
+                for label, answers in ((1, topic["answers"]), (0, others)):
+                    for answer in answers:
+                        yield Example(*_filled(question, answer, rng), label, RELEVANCE, "topics", group)
+
+
+def _lang(domain: dict[str, Any]) -> str:
+    return str(domain.get("lang", "en"))
+
+
+def _answers(domain: dict[str, Any]) -> list[str]:
+    return [answer for topic in domain["topics"] for answer in topic["answers"]]

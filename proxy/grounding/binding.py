@@ -31,12 +31,14 @@ from proxy.grounding.asked import is_question, last_read_with
 from proxy.grounding.claims import segments
 from proxy.grounding.cutting import is_rule
 from proxy.grounding.evidence import MOST_OF_VALUE
-from proxy.grounding.rows import Rows
+from proxy.grounding.rows import Read
 from proxy.grounding.types import Source, Window
 from proxy.grounding.words import terms, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from proxy.grounding.rows import Rows
 
 SENTENCES = 4
 """Single sentences scored for a claim, the nearest first."""
@@ -66,12 +68,14 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 class Piece:
     """A premise: one stretch of a source, or several in the order in which they stand.
 
-    ``text`` is what the scorer reads. ``sentence`` is true for a single sentence, with the one before it if it opens
-    with a pronoun.
+    ``text`` is what the scorer reads; ``written``, what exact checks read of it where that is another text: table rows
+    as they stand, under their header.
+    ``sentence`` is true for a single sentence, with the one before it if it opens with a pronoun.
     """
 
     parts: tuple[Window, ...]
     text: str
+    written: str = ""
     sentence: bool = False
 
     @classmethod
@@ -79,19 +83,26 @@ class Piece:
         cls,
         windows: Iterable[Window],
         said: Mapping[int, str] | None = None,
-        read: Mapping[Window, str] | None = None,
+        reads: Mapping[Window, Read] | None = None,
         *,
         sentence: bool = False,
     ) -> Piece:
-        """These stretches, in the order in which they stand, as they are written, or as ``read`` gives them.
+        """These stretches, in the order in which they stand, as they are written, or as ``reads`` has them.
 
         ``said`` is what is said of their sources, by number; it is read behind the last stretch of each.
         """
         parts = tuple(sorted(windows, key=_place))
         last = {part.source: at for at, part in enumerate(parts)}
         besides = {last[number]: f" ({text})" for number, text in (said or {}).items() if number in last}
-        texts = [(read or {}).get(part, part.text) + besides.get(at, "") for at, part in enumerate(parts)]
-        return cls(parts, " ".join(texts), sentence)
+        found = [(reads or {}).get(part) or Read.verbatim(part.text) for part in parts]
+        told = [each.told + besides.get(at, "") for at, each in enumerate(found)]
+        written = [each.written + besides.get(at, "") for at, each in enumerate(found)]
+        for at, header in enumerate(each.header for each in found):
+            if header and not (at and found[at - 1].header == header):
+                written[at] = f"{header}\n{written[at]}"
+        between = "\n" if any(each.header for each in found) else " "
+        text, as_written = between.join(told), between.join(written)
+        return cls(parts, text, "" if as_written == text else as_written, sentence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +110,11 @@ class _Sentence:
     """A sentence, or a table's row, of which ``subject`` is what it is about."""
 
     window: Window
-    told: str
+    read: Read
     words: frozenset[str]
     values: frozenset[str]
     opens_with_pronoun: bool
-    subject: frozenset[str] | None
+    subject: frozenset[str] | None = None
 
 
 def spoken_of(claim: str, windows: Iterable[Window], sources: Sequence[Source]) -> dict[int, str]:
@@ -113,11 +124,11 @@ def spoken_of(claim: str, windows: Iterable[Window], sources: Sequence[Source]) 
     """
     words = frozenset(terms(claim))
     numbers = dict.fromkeys(window.source for window in windows)
-    told = {number: ", ".join(_told(sources[number], words)) for number in numbers if number < len(sources)}
+    told = {number: ", ".join(_attributes(sources[number], words)) for number in numbers if number < len(sources)}
     return {number: text for number, text in told.items() if text}
 
 
-def _told(source: Source, words: frozenset[str]) -> Iterator[str]:
+def _attributes(source: Source, words: frozenset[str]) -> Iterator[str]:
     for called, whole in source.attributes:
         name, value = called[:MOST_OF_VALUE], whole[:MOST_OF_VALUE].strip()
         if value and words.intersection(terms(name)):
@@ -127,35 +138,34 @@ def _told(source: Source, words: frozenset[str]) -> Iterator[str]:
 
 
 def evidence_for(
-    claim: str, windows: Sequence[Window], said: Mapping[int, str] | None = None, rows: Rows | None = None
+    claim: str, windows: Sequence[Window], rows: Rows, said: Mapping[int, str] | None = None
 ) -> tuple[list[Piece], list[Piece]]:
     """What may support ``claim``: the sentences nearest to it, and the windows to ask if they do not.
 
-    ``windows`` come likeliest first; ``said`` is what ``spoken_of`` gives, and ``rows`` are those of their sources.
+    ``windows`` come likeliest first; ``rows`` are those of their sources, and ``said`` is what ``spoken_of`` gives.
     Neither windows nor composed sentences when the claim looks like a mixture: no sentence holds all of its names and
     numbers, but one holds all save one, with mostly the same other words and another value in its place, and the
     missing value is in another one. Nor that other one, where it shares less of the claim's words: "Acme was founded by
     Lee" beside "Acme was founded by Ann. Ann was followed by Lee.".
     """
-    rows = rows or Rows()
     names = _names(window.text for window in windows)
     sentences = _sentences(windows, names, said or {}, rows)
     words = frozenset(terms(claim))
-    read = {window: rows.read(window, words) for window in windows[:WINDOWS]}
-    read |= {sentence.window: sentence.told for sentence in sentences}
+    reads = {window: rows.read(window, words) for window in windows[:WINDOWS]}
+    reads |= {sentence.window: sentence.read for sentence in sentences}
     weights = _weights(words, sentences)
     nearest = sorted(sentences, key=lambda sentence: -_nearness(words, sentence, weights))
     ordered = sorted((sentence.window for sentence in sentences), key=_place)
     lenders = _lenders(words, _values(words, names), sentences)
     kept = [sentence for sentence in nearest if sentence not in (lenders or ())]
-    pieces = [Piece.of(_with_referent(one, ordered), said, read, sentence=True) for one in kept[:SENTENCES]]
+    pieces = [Piece.of(_with_referent(one, ordered), said, reads, sentence=True) for one in kept[:SENTENCES]]
     if lenders is not None:
         return pieces, []
     together = (_with_neighbours(nearest, ordered), _composed(words, nearest, weights))
-    pieces += [Piece.of(each, said, read) for each in together if len(each) > 1]
+    pieces += [Piece.of(each, said, reads) for each in together if len(each) > 1]
     first = list({piece.text: piece for piece in pieces}.values())
     asked = {piece.text.strip() for piece in first}
-    whole = [Piece.of([window], said, read) for window in windows[:WINDOWS]]
+    whole = [Piece.of([window], said, reads) for window in windows[:WINDOWS]]
     return first, [piece for piece in whole if piece.text.strip() not in asked]
 
 
@@ -267,27 +277,34 @@ def _sentences(
     found: dict[tuple[str, str], _Sentence] = {}
     for window in windows:
         besides = said.get(window.source, "")
-        spans = segments(window.text)
-        texts = [window.text[slice(*span)] for span in spans]
-        for at, (start, _) in enumerate(spans):
-            text = window.text[start : spans[last_read_with(texts, at)][1]].strip()
-            begin = window.start + window.text.index(text, start)
-            span = Window(source=window.source, start=begin, end=begin + len(text), text=text)
-            row = rows.at(span)
-            told = row.told if row else text
-            if row and row.subject is None:
-                continue  # a header states nothing
-            if told and (told, besides) not in found and not is_question(text):
-                words = frozenset(terms(told) + terms(besides))
-                found[told, besides] = _Sentence(
-                    window=span,
-                    told=told,
-                    words=words,
-                    values=_values(words, names),
-                    opens_with_pronoun=_PRONOUN.match(text) is not None,
-                    subject=row.subject if row else None,
-                )
+        for stretch, row in rows.cut(window):
+            if row is None:
+                stated = [(span, Read.verbatim(span.text)) for span in _stated(stretch)]
+            else:  # a header states nothing
+                stated = [] if row.is_header else [(stretch, Read(row.told, stretch.text, row.header))]
+            for span, read in stated:
+                if read.told and (read.told, besides) not in found:
+                    words = frozenset(terms(read.told) + terms(besides))
+                    found[read.told, besides] = _Sentence(
+                        window=span,
+                        read=read,
+                        words=words,
+                        values=_values(words, names),
+                        opens_with_pronoun=_PRONOUN.match(read.told) is not None,
+                        subject=row.subject if row else None,
+                    )
     return list(found.values())
+
+
+def _stated(stretch: Window) -> Iterator[Window]:
+    """The sentences of a stretch, questions with what they are read with."""
+    spans = segments(stretch.text)
+    texts = [stretch.text[slice(*span)] for span in spans]
+    for at, (start, _) in enumerate(spans):
+        text = stretch.text[start : spans[last_read_with(texts, at)][1]].strip()
+        if text and not is_question(text):
+            begin = stretch.start + stretch.text.index(text, start)
+            yield Window(source=stretch.source, start=begin, end=begin + len(text), text=text)
 
 
 def _values(words: frozenset[str], names: frozenset[str]) -> frozenset[str]:

@@ -20,7 +20,7 @@ from proxy.grounding.asked import Asked
 from proxy.grounding.cutting import MAX_CLAIM_CHARS, Segmenter, segments
 from proxy.grounding.kinds import is_assent, kind_for
 from proxy.grounding.labels import is_label, is_list_item
-from proxy.grounding.reading import Earlier, hypothesis, is_fragment, statement
+from proxy.grounding.reading import Earlier, hypothesis, is_fragment, is_in_table, statement
 from proxy.grounding.types import Claim, ClaimKind
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ __all__ = [
     "ClaimReader",
     "hypothesis",
     "is_fragment",
+    "is_in_table",
     "segments",
     "settled",
     "split_claims",

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from proxy.grounding.asked import is_question, reply_in, reply_to
 from proxy.grounding.cutting import MARKS, MAX_CLAIM_CHARS, is_rule, segments
-from proxy.grounding.labels import cells_of, row_told
+from proxy.grounding.labels import cells_of
 from proxy.grounding.numerals import MONTHS, PERIODS, UNITS
 from proxy.grounding.values import TOKEN, Value, values_in
 from proxy.grounding.words import terms as folded_terms
@@ -467,7 +467,7 @@ class _Reader:
             return
         self._header = []
         items, tail = _items(segment)
-        if not items or self._told(segment):
+        if not items:
             return
         if (
             at_line_start
@@ -485,16 +485,6 @@ class _Reader:
                 self._clauses[begin:] = [replace(clause, asks=True) for clause in self._clauses[begin:]]
         elif not reply.yes and not any(clause.denied for clause in self._clauses[begin:]):
             self._refuse(begin)
-
-    def _told(self, segment: str) -> bool:
-        """Add a row that is written with the names of its columns; whether it is one."""
-        told = row_told(segment)
-        if told is None:
-            return False
-        for cells in told:
-            self._row([_items(cell)[0] for cell in cells], [_cell_reply(cell) for cell in cells])
-        self._header = []
-        return True
 
     def _answer(self, begin: int) -> None:
         """Let a first clause with a value say of what it is the answer: "How many ports has it? Four."."""

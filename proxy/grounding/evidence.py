@@ -100,7 +100,7 @@ def _step_back(pieces: list[tuple[int, int, int]], last: int, overlap: int) -> i
 
 
 class EvidenceIndex:
-    """The windows of a context, ready for short lists. Built once a request; costs about 0.1 s per million characters.
+    """The windows of a context, ready for short lists. Built once a request; costs about 0.5 s per million characters.
 
     ``token_spans`` maps a text to the character spans of its tokens. ``rows`` reads windows that hold table rows.
     """

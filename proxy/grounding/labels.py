@@ -50,7 +50,8 @@ _BOLD = re.compile(r"(\*\*|__)([^\s*_](?:[^*_\n]*[^\s*_])?)\1")
 _ITEM = re.compile(rf"\s*(?:{LIST_MARK}|>\s)")
 _LISTED = re.compile(LIST_MARK)
 _WORD = re.compile(r"[^\W\d_]+")
-_TOLD = re.compile(r"[^:;|\n]{1,60}: [^;|\n]+(?:; [^:;|\n]{1,60}: [^;|\n]+)+")
+_MARKS = re.compile(r"[*`]+")
+_BAR, _LAST_BAR = re.compile(r"(?<!\\)\|"), re.compile(r"(?<!\\)\|$")
 _LETTERS = re.compile(r"[^\W\d_]+(?:(?:[ '-]| & )[^\W\d_]+)*")
 _STEP = re.compile(
     rf"(?:{'|'.join(sorted(word for one in MANNERS for word in one.steps))})\s?\d{{1,2}}[.):：]?",
@@ -143,9 +144,9 @@ def is_list_item(text: str) -> bool:
 
 
 def cells_of(row: str) -> list[str]:
-    """The cells of a table row, without marks."""
-    inner = row.strip().removeprefix("|").removesuffix("|")
-    return [" ".join(re.sub(r"[*`]+", "", cell).split()) for cell in inner.split("|")]
+    """The cells of a table row, without marks. A bar behind a backslash parts nothing."""
+    inner = _LAST_BAR.sub("", row.strip().removeprefix("|"))
+    return [" ".join(_MARKS.sub("", cell).replace(r"\|", "|").split()) for cell in _BAR.split(inner)]
 
 
 def told_row(names: Sequence[str], cells: Sequence[str]) -> str:
@@ -154,14 +155,6 @@ def told_row(names: Sequence[str], cells: Sequence[str]) -> str:
     return "; ".join(
         f"{name.rstrip(':')}: {cell}" if name else cell for name, cell in zip(padded, cells, strict=False) if cell
     )
-
-
-def row_told(text: str) -> tuple[list[str], list[str]] | None:
-    """The names and cells of a text that ``told_row`` may have made, or None for anything else."""
-    if _TOLD.fullmatch(text) is None:
-        return None
-    names, cells = zip(*(each.split(": ", 1) for each in text.split("; ")), strict=True)
-    return list(names), list(cells)
 
 
 def header_of(text: str) -> list[str] | None:

@@ -56,7 +56,7 @@ def hypothesis(claim: Claim, query: str | None) -> str:
     $10".
     """
     *lead, header = claim.context.split("\n")
-    in_table = "|" in header
+    in_table = is_in_table(claim)
     text = told_row(cells_of(header), cells_of(claim.text)) if in_table else statement(claim)
     said = _before(text, " ".join(lead) if in_table else header)
     adrift = not claim.context and refers_back(text)
@@ -66,6 +66,11 @@ def hypothesis(claim: Claim, query: str | None) -> str:
     asked = " ".join(query.split())
     room = max(0, min(QUERY_CHARS, HYPOTHESIS_CHARS - weight(said)))
     return f"{asked[max(0, len(asked) - reach(asked[::-1], room)) :]} {said}".lstrip()
+
+
+def is_in_table(claim: Claim) -> bool:
+    """Whether a claim is a row, whose context ends with its header."""
+    return "|" in claim.context.rpartition("\n")[2]
 
 
 def statement(claim: Claim) -> str:

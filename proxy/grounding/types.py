@@ -137,11 +137,14 @@ class Pair:
 
     Grounding: does ``premise`` (a window) support ``hypothesis`` (a claim)?
     Relevance: does ``hypothesis`` (a piece of the answer) address ``premise`` (the query)?
+
+    ``written`` is what exact checks read for the premise where that is not what an encoder reads; else "".
     """
 
     kind: CheckKind
     premise: str
     hypothesis: str
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

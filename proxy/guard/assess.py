@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from proxy.grounding.asked import asks_broadly, questions_in
 from proxy.grounding.binding import Piece, evidence_for, spoken_of
-from proxy.grounding.claims import hypothesis, is_fragment, split_claims, statement
+from proxy.grounding.claims import hypothesis, is_fragment, is_in_table, split_claims, statement
 from proxy.grounding.errors import CallerError, ScoringError
 from proxy.grounding.evidence import WINDOW_TOKENS, EvidenceIndex, windows_of
 from proxy.grounding.types import (
@@ -342,7 +342,7 @@ class Judging:
             first, then = self._evidence_for(asserted)
         queries = self._prepared.queries if self._terms.relevance.active and self._terms.relevance_applies else ()
         pairs = [Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=alone) for query in queries]
-        lent = bool(claim.context) and "|" not in claim.text and not is_fragment(alone)  # those mean nothing alone
+        lent = bool(claim.context) and not is_in_table(claim) and not is_fragment(alone)  # those mean nothing alone
         found: list[tuple[Piece, float]] = []
         relevance: float | None = None
         for pieces in (first[:NEAREST], first[NEAREST:], then):
@@ -355,15 +355,15 @@ class Judging:
                 pairs = []
         found.sort(key=lambda each: -each[1])
         if relevance is not None and relevance < OWN_ENOUGH:
-            relevance = max(relevance, await self._relevance_of_source(queries, alone, found, relevance))
+            relevance = max(relevance, await self._relevance_of_source(queries, {alone, asserted}, found, relevance))
         return ClaimResult(
             claim=claim, support=found[0][1] if found else None, relevance=relevance, evidence=_evidence(found)
         )
 
     async def _relevance_of_source(
-        self, queries: Sequence[str], alone: str, found: Sequence[tuple[Piece, float]], own: float
+        self, queries: Sequence[str], said: set[str], found: Sequence[tuple[Piece, float]], own: float
     ) -> float:
-        """Relevance that a claim owes to the sentence that supports it.
+        """Relevance that a claim owes to the sentence that supports it; nothing where it only repeats that.
 
         "Hold the button for 10 seconds." does not say of what it is the answer; its source does. And what any part of
         the source says answers "Summarise this.".
@@ -373,13 +373,10 @@ class Judging:
             return 0.0
         if any(map(asks_broadly, queries)):
             return support
-        sentence = piece.parts[-1]
-        if sentence.text == alone:
+        sentence = self._prepared.index.rows.read(piece.parts[-1]).told
+        if said & {sentence, piece.parts[-1].text}:
             return 0.0
-        pairs = [
-            Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=self._prepared.index.rows.read(sentence))
-            for query in queries
-        ]
+        pairs = [Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=sentence) for query in queries]
         addresses = max(await self._scorer.score(pairs))
         logit = OWN_LOGIT * _logit(own) + SOURCE_LOGIT * _logit(addresses) + SOURCE_BIAS
         return self._calibrated(CheckKind.RELEVANCE, 1 / (1 + math.exp(-logit)))
@@ -400,7 +397,7 @@ class Judging:
         sources = self._prepared.context.sources
         if self._scorer.evidence == "pieces":
             windows = index.shortlist(asserted, WINDOWS_PER_CLAIM)
-            return evidence_for(asserted, windows, spoken_of(asserted, windows, sources), index.rows)
+            return evidence_for(asserted, windows, index.rows, spoken_of(asserted, windows, sources))
         room = self._scorer.max_tokens - len(self._scorer.token_spans(asserted)) - WHOLE_MARGIN
         windows = index.shortlist(asserted, max(1, room // WINDOW_TOKENS))
         return [Piece.of(windows, spoken_of(asserted, windows, sources))], []
@@ -421,7 +418,10 @@ def _logit(score: float) -> float:
 
 
 def _grounding_pairs(pieces: list[Piece], asserted: str) -> list[Pair]:
-    return [Pair(kind=CheckKind.GROUNDING, premise=piece.text, hypothesis=asserted) for piece in pieces]
+    return [
+        Pair(kind=CheckKind.GROUNDING, premise=piece.text, hypothesis=asserted, written=piece.written)
+        for piece in pieces
+    ]
 
 
 def _evidence(found: list[tuple[Piece, float]]) -> tuple[Evidence, ...]:

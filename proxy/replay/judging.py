@@ -283,9 +283,8 @@ class _Choice:
         support = scored.result.support
         if support is None or not self._rules.grounding.active:
             return None
-        cited = self._policy.citations.threshold
-        before = self._rules.grounding.threshold, cited if self._rules.citations is None else self._rules.citations
-        after = self._terms.grounding.threshold, cited
+        before = self._rules.grounding.threshold, self._rules.citations
+        after = self._terms.grounding.threshold, self._policy.citations.threshold
         low = high = support
         then, now = max(ENOUGH, *before), max(ENOUGH, *after)
         if now > then and support >= then:

@@ -31,12 +31,12 @@ _CARRIED = frozenset(get_args(Carried))
 class Rules:
     """What the policy of then said; ``written`` as it stands in the line.
 
-    ``citations`` is the threshold from which evidence was cited; None where the line does not say.
+    ``citations`` is the threshold from which evidence was cited.
     """
 
     grounding: Rule
     relevance: Rule
-    citations: float | None
+    citations: float
     timeout_ms: int
     retry: int
     reading: str
@@ -179,7 +179,7 @@ def _rules(written: dict[str, Any]) -> Rules:
     return Rules(
         grounding=Rule(**written["grounding"]),
         relevance=Rule(**written["relevance"]),
-        citations=_score(written.get("citations")),
+        citations=_threshold(written["citations"]),
         timeout_ms=_count(written["timeout_ms"]),
         retry=_count(written["retry"]),
         reading=_name(written["reading"]),
@@ -225,6 +225,15 @@ def _score(value: Any) -> float | None:
         message = "not a score"
         raise ValueError(message)
     return float(value)
+
+
+def _threshold(value: Any) -> float:
+    """A score that must be there. Raises ``ValueError`` for any other."""
+    found = _score(value)
+    if found is None:
+        message = "not a threshold"
+        raise ValueError(message)
+    return found
 
 
 def _texts(written: dict[str, Any]) -> Texts | None:

@@ -131,7 +131,7 @@ class EmbeddedModel:
     def weighed(self, logit: float, pair: Pair) -> float:
         """The score of a pair whose ``logit`` the encoder gave: exact checks and calibration."""
         if pair.kind is CheckKind.GROUNDING:
-            logit = self._checks.weigh(logit, self._text(pair.hypothesis), self._text(pair.premise))
+            logit = self._checks.weigh(logit, self._text(pair.hypothesis), self._evidence(pair))
         return self._calibration.apply(pair.kind, _sigmoid(logit))
 
     def _score(self, pair: Pair) -> float:
@@ -142,8 +142,11 @@ class EmbeddedModel:
 
     def _encode(self, pair: Pair) -> _Encoded:
         if pair.kind is CheckKind.GROUNDING:
-            pair = replace(pair, hypothesis=self._text(pair.hypothesis).worded_as(self._text(pair.premise)))
+            pair = replace(pair, hypothesis=self._text(pair.hypothesis).worded_as(self._evidence(pair)))
         return self._tokenizer.encode(pair)
+
+    def _evidence(self, pair: Pair) -> ReadText:
+        return self._text(pair.written or pair.premise)
 
     def _text(self, text: str) -> ReadText:
         read = self._texts.get(text)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from proxy.grounding.binding import SENTENCES, Piece, evidence_for, spoken_of
+from proxy.grounding.rows import Rows
 from proxy.grounding.types import Source, Window
 
+NO_ROWS = Rows()
 CAPITALS = "London is the capital of UK. Tokyo is the capital of Japan."
 PLANS = "The Basic plan costs $10 a month. The Pro plan costs $20 a month."
 YEARS = "The Louvre Museum opened in 1793. The Orsay Museum opened in 1986."
@@ -23,7 +25,7 @@ def window_of(text, start=0, source=0):
 
 def alone(claim, windows):
     """The sentences that are judged without their windows; none when the windows count."""
-    sentences, asked_too = evidence_for(claim, windows)
+    sentences, asked_too = evidence_for(claim, windows, NO_ROWS)
     return [] if asked_too or {window.text for window in windows} <= {one.text for one in sentences} else sentences
 
 
@@ -118,11 +120,14 @@ def test_facts_of_two_sources_are_not_mixed():
 def test_the_nearest_sentences_are_judged_beside_their_windows():
     """A claim that repeats part of one sentence is put to that sentence too, and nothing is put twice."""
     window = window_of(f"Fees. {PLANS} Write to us. Call us. We are here.")
-    pieces, windows = evidence_for("The Pro plan costs $20.", [window])
+    pieces, windows = evidence_for("The Pro plan costs $20.", [window], NO_ROWS)
     assert (pieces[0].text, windows) == ("The Pro plan costs $20 a month.", [Piece.of([window])])
     assert len({piece.text for piece in pieces}) == len(pieces) <= SENTENCES + 2
     single = window_of("The Pro plan costs $20 a month.")
-    assert evidence_for("The Pro plan costs $20.", [single, single]) == ([Piece.of([single], sentence=True)], [])
+    assert evidence_for("The Pro plan costs $20.", [single, single], NO_ROWS) == (
+        [Piece.of([single], sentence=True)],
+        [],
+    )
 
 
 def test_a_claim_that_joins_two_facts_gets_both_sentences():
@@ -131,13 +136,13 @@ def test_a_claim_that_joins_two_facts_gets_both_sentences():
     first, second = "The bridge opened in May.", "The designer is Clara Wieck."
     windows = [window_of(first), window_of(far, 100), window_of(second, 9000)]
     claim = "The bridge opened in May and its designer is Clara Wieck."
-    assert f"{first} {second}" in [piece.text for piece in evidence_for(claim, windows)[0]]
+    assert f"{first} {second}" in [piece.text for piece in evidence_for(claim, windows, NO_ROWS)[0]]
 
 
 def test_sources_are_not_composed_with_each_other():
     """Two documents may say different things in the same words."""
     windows = [window_of("The drug is safe for adults."), window_of("Children take vitamins.", source=1)]
-    pieces, _ = evidence_for("The drug is safe for children.", windows)
+    pieces, _ = evidence_for("The drug is safe for children.", windows, NO_ROWS)
     assert all(len({part.source for part in piece.parts}) == 1 for piece in pieces)
 
 
@@ -148,14 +153,14 @@ def test_a_pronoun_is_read_only_after_its_own_predecessor():
     )
     at = source.index("Karl")
     windows = [window_of(source[:28]), window_of(source[at:], at)]
-    for piece in evidence_for("Marie Curie died in Warsaw.", windows)[0]:
+    for piece in evidence_for("Marie Curie died in Warsaw.", windows, NO_ROWS)[0]:
         assert not ("Marie" in piece.text and "He died" in piece.text)
 
 
 def test_a_sentence_is_read_with_its_neighbours():
     """What "she" stands for is said before."""
     source = "Rosa Lind runs the mill. She sold it in 1990. Nobody minded. The end."
-    pieces, _ = evidence_for("Rosa Lind sold the mill in 1990.", [window_of(source)])
+    pieces, _ = evidence_for("Rosa Lind sold the mill in 1990.", [window_of(source)], NO_ROWS)
     assert "Rosa Lind runs the mill. She sold it in 1990." in {piece.text for piece in pieces}
 
 
@@ -164,14 +169,14 @@ def test_nothing_is_composed_of_nothing(parts):
     """No windows, or a claim without words, is no error."""
     texts, _ = parts
     for claim in ("", "...", "A b."):
-        pieces, windows = evidence_for(claim, [window_of(text) for text in texts])
+        pieces, windows = evidence_for(claim, [window_of(text) for text in texts], NO_ROWS)
         assert len(pieces) <= 1 >= len(windows)
 
 
 def test_a_question_of_the_source_is_read_with_its_answer():
     """Alone it states nothing: "Is it safe?" must not be evidence that it is."""
     text = "Is the cup safe?\nNo. Wash it by hand. It holds one litre."
-    first, _ = evidence_for("The cup is safe.", [Window(source=0, start=0, end=len(text), text=text)])
+    first, _ = evidence_for("The cup is safe.", [Window(source=0, start=0, end=len(text), text=text)], NO_ROWS)
     assert "Is the cup safe?\nNo. Wash it by hand." in {piece.text for piece in first}
     assert not any(piece.text.endswith("?") for piece in first)
 
@@ -196,7 +201,7 @@ def test_an_attribute_is_told_where_the_claim_speaks_of_it(claim, told):
     windows = [window_of(sources[0].text), window_of(TORONTO, source=1)]
     said = spoken_of(claim, windows, sources)
     assert said == ({1: told} if told else {})
-    pieces, _ = evidence_for(claim, windows, said)
+    pieces, _ = evidence_for(claim, windows, NO_ROWS, said)
     beside = f"{TORONTO} ({told})" if told else TORONTO
     assert beside in {piece.text for piece in pieces}
     assert not any("Nothing. (" in piece.text for piece in pieces)
@@ -210,7 +215,7 @@ def test_the_same_words_of_two_sources_are_two_evidences_where_the_claim_tells_t
         ("Britannica says that Toronto is the capital of Ontario.", [f"{TORONTO} (Britannica)", TORONTO]),
         (TORONTO, [TORONTO]),
     ):
-        pieces, _ = evidence_for(claim, windows, spoken_of(claim, windows, sources))
+        pieces, _ = evidence_for(claim, windows, NO_ROWS, spoken_of(claim, windows, sources))
         assert [piece.text for piece in pieces] == texts
 
 
@@ -237,7 +242,7 @@ def test_an_endless_name_is_read_in_part():
 def test_a_sentence_that_opens_with_a_pronoun_is_read_after_the_one_before_it():
     """Alone, "It has four ports" would support four ports of whatever the claim names."""
     source = "Model X supports WPA3. It has four ports. Model Y has two ports."
-    first, _ = evidence_for("Model Y has four ports.", [window_of(source)])
+    first, _ = evidence_for("Model Y has four ports.", [window_of(source)], NO_ROWS)
     texts = [piece.text for piece in first if piece.sentence]
     assert "Model X supports WPA3. It has four ports." in texts
     assert "It has four ports." not in texts
@@ -252,7 +257,7 @@ def test_a_mixture_is_not_judged_by_the_sentence_that_only_lends_it_a_name_or_da
         ("Acme was founded by Peter Chan.", founders, "followed"),
         ("Apollo 11 launched on July 24.", moon, "returned"),
     ):
-        first, then = evidence_for(claim, [window_of(source)])
+        first, then = evidence_for(claim, [window_of(source)], NO_ROWS)
         assert first
         assert not then
         assert not any(lender in piece.text for piece in first)
@@ -261,7 +266,7 @@ def test_a_mixture_is_not_judged_by_the_sentence_that_only_lends_it_a_name_or_da
 def test_a_pronoun_anywhere_may_stand_for_the_missing_name():
     """Then the claim is no mixture, and the sentences are read together."""
     source = "Our patient, Ms. Johnson, felt tired. After some tests, she was diagnosed with lymphoma in Rome."
-    first, then = evidence_for("Ms. Johnson was diagnosed with lymphoma.", [window_of(source)])
+    first, then = evidence_for("Ms. Johnson was diagnosed with lymphoma.", [window_of(source)], NO_ROWS)
     assert source in {piece.text for piece in (*first, *then)}
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.grounding.binding import evidence_for
+from proxy.grounding.binding import Piece, evidence_for
+from proxy.grounding.claims import is_in_table, split_claims
 from proxy.grounding.evidence import EvidenceIndex
 from proxy.grounding.facts import ReadText
-from proxy.grounding.labels import row_told, told_row
-from proxy.grounding.rows import Rows
+from proxy.grounding.rows import LONGEST_TOLD, Rows
 from proxy.grounding.types import GroundingContext, Source, Window
 from proxy.grounding.words import terms
 
@@ -22,6 +22,7 @@ TABLE = """# Plans
 
 Prices are monthly.
 """
+HEADER = "| Plan | Price | Seats | SSO |\n|:-----|------:|-------|-----|"
 TABBED = "Port\tShips\tPilots\nOdda\t12\t3\nVik\t7\t\n\nCall us."
 
 
@@ -31,37 +32,82 @@ def window(text: str, part: str | None = None) -> Window:
     return Window(source=0, start=start, end=start + len(part or text), text=part or text)
 
 
+def words(claim: str) -> frozenset[str]:
+    """A claim's words, as evidence is looked for by them."""
+    return frozenset(terms(claim))
+
+
+def pieces(claim: str, text: str) -> list[Piece]:
+    """All evidence that a source gives a claim."""
+    first, then = evidence_for(claim, [window(text)], Rows([text]))
+    return [*first, *then]
+
+
 @pytest.mark.parametrize(
     ("text", "row", "told"),
     [
         (TABLE, "| Team | $29 | 10 | no |", "Plan: Team; Price: $29; Seats: 10; SSO: no"),
         (TABBED, "Odda\t12\t3", "Port: Odda; Ships: 12; Pilots: 3"),
-        (TABBED, "Vik\t7\t", "Port: Vik; Ships: 7"),
+        (TABBED, "Vik\t7", "Port: Vik; Ships: 7"),
         ("a | b\n--- | ---\n1 | **2**\n", "1 | **2**", "a: 1; b: 2"),
         ("| | b |\n|---|---|\n| 1 | 2 | 3 |", "| 1 | 2 | 3 |", "1; b: 2; 3"),
+        ("| Plan | Cost |\n|---|---|\n| Pro | $20 \\| day |", "| Pro | $20 \\| day |", "Plan: Pro; Cost: $20 | day"),
         (TABLE.replace("\n", "\r\n"), "| Scale | $99 | 50 | yes |", "Plan: Scale; Price: $99; Seats: 50; SSO: yes"),
     ],
 )
 def test_a_row_is_read_with_the_names_of_its_columns(text, row, told):
     """Whatever the table's marks, each cell stands behind its column's name."""
-    assert Rows([text]).read(window(text, row)) == told
+    assert Rows([text]).read(window(text, row)).told == told
 
 
-@pytest.mark.parametrize("text", ["Either a | b or c.", "One\ttwo\n1\t2", "A 1\tB 2\nx\ty\nz\tw", "| a |\n", ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Either a | b or c.",
+        "One\ttwo\n1\t2",
+        "A 1\tB 2\nx\ty\nz\tw",
+        "| a |\n",
+        "Intro: options | details\n---\nUse a | b.",
+        "",
+    ],
+)
 def test_what_is_no_table_stays_as_it_is_written(text):
-    """A bar in a sentence, two lines with a tab, or a first line with digits make no table."""
-    assert Rows([text]).read(window(text)) == text
+    """A bar in a sentence, a line under one, two lines with a tab, or a first line with digits make no table."""
+    read = Rows([text]).read(window(text))
+    assert (read.told, read.written, read.header) == (text, text, "")
 
 
 def test_of_a_window_only_the_rows_that_the_claim_names_are_read():
-    """And all of them where it names none; the text around a table stays."""
+    """Where it speaks of a cell; the text around a table stays."""
     rows, whole = Rows([TABLE]), window(TABLE)
-    named = rows.read(whole, frozenset(terms("The Team plan has SSO.")))
-    assert "Plan: Team" in named
-    assert not any(other in named for other in ("Basic", "Scale", "|"))
-    assert named.startswith("# Plans")
-    assert named.rstrip().endswith("Prices are monthly.")
-    assert rows.read(whole).count("Plan: ") == 3
+    told = rows.read(whole, words("The Team plan costs $29.")).told
+    assert told == "# Plans\nPlan: Team; Price: $29; Seats: 10; SSO: no\nPrices are monthly."
+    assert rows.read(whole).told.count("Plan: ") == 3
+
+
+@pytest.mark.parametrize("claim", ["Team is the cheapest plan.", "There are three plans.", "Plans differ in price."])
+def test_what_compares_rows_is_put_to_all_of_them(claim):
+    """A claim that names no row, or no cell of any, is about the table."""
+    assert Rows([TABLE]).read(window(TABLE), words(claim)).told.count("Plan: ") == 3
+
+
+@pytest.mark.parametrize(
+    ("cells", "claim", "named"),
+    [
+        (("Basic plan | $9", "Pro plan | $20"), "The Basic plan costs $20.", ["Basic"]),
+        (("2019 | $9", "2020 | $20"), "In 2019 it cost $20.", ["2019"]),
+        (("1 | Reds | 9", "2 | Blues | 7"), "Reds lead after 2 games with 9 points.", ["Reds"]),
+        (("Pro | $9", "Pro | $20"), "Pro costs $20.", ["Pro", "Pro"]),
+    ],
+)
+def test_a_rows_subject_is_what_tells_it_from_the_others(cells, claim, named):
+    """Words that every first cell holds name none, nor does a number that only counts the rows."""
+    columns = " | ".join("Abc"[: 1 + cells[0].count("|")])
+    text = f"| {columns} |\n|{'---|' * (1 + cells[0].count('|'))}\n" + "\n".join(f"| {each} |" for each in cells)
+    told = Rows([text]).read(window(text), words(claim)).told
+    assert [
+        each for each in ("Basic", "Pro", "2019", "2020", "Reds", "Blues") for _ in range(told.count(each))
+    ] == named
 
 
 def test_a_row_knows_its_header_from_another_window():
@@ -73,34 +119,63 @@ def test_a_row_knows_its_header_from_another_window():
     claim = "The Scale plan costs $99."
     found = index.shortlist(claim, 16)
     assert not any("Price | Seats" in each.text for each in found[:1])
-    pieces, _ = evidence_for(claim, found, rows=index.rows)
-    assert pieces[0].text == "Plan: Scale; Price: $99; Seats: 50; SSO: yes"
-    assert pieces[0].parts[0].text == "| Scale | $99 | 50 | yes |"
+    first, _ = evidence_for(claim, found, index.rows)
+    assert first[0].text == "Plan: Scale; Price: $99; Seats: 50; SSO: yes"
+    assert first[0].parts[0].text == "| Scale | $99 | 50 | yes |"
+    assert first[0].written == f"{HEADER}\n| Scale | $99 | 50 | yes |"
 
 
 def test_rows_of_other_subjects_lend_a_claim_nothing():
     """No piece of evidence for Basic holds the row that has what Basic has not; and a header is no evidence."""
-    first, then = evidence_for("The Basic plan has SSO.", [window(TABLE)], rows=Rows([TABLE]))
-    assert not [piece for piece in [*first, *then] if "Basic" in piece.text and "Scale" in piece.text]
-    assert not [piece for piece in first if piece.text.startswith("Plan; Price")]
+    for claim in ("The Basic plan has SSO: yes.", "The Basic plan has 50 seats."):
+        found = pieces(claim, TABLE)
+        assert not [piece for piece in found if "Basic" in piece.text and "Scale" in piece.text]
+        assert not [piece for piece in found if "Plan; Price" in piece.text or piece.text.startswith("| Plan")]
 
 
 def test_a_claim_of_two_rows_gets_both():
-    """Rows that the claim names are composed."""
-    first, _ = evidence_for("Basic costs $9 and Scale $99.", [window(TABLE)], rows=Rows([TABLE]))
-    assert any("Basic" in piece.text and "Scale" in piece.text and "Team" not in piece.text for piece in first)
+    """Rows that the claim names are composed, each in its line, under one header."""
+    [both] = {
+        (piece.text, piece.written)
+        for piece in pieces("Basic costs $9 and Scale $99.", TABLE)
+        if len(piece.parts) == 2 and "Team" not in piece.text
+    }
+    assert both == (
+        "Plan: Basic; Price: $9; Seats: 3; SSO: no\nPlan: Scale; Price: $99; Seats: 50; SSO: yes",
+        f"{HEADER}\n| Basic | $9 | 3 | no |\n| Scale | $99 | 50 | yes |",
+    )
 
 
-def test_the_exact_checks_read_a_told_row_as_a_row():
-    """A value is tied to its row's subject and its column: the same signs as beside the row as it is written."""
-    told = ReadText(told_row(["Plan", "Price", "Seats"], ["Team", "$29", "10"]))
-    written = ReadText("| Plan | Price | Seats |\n|---|---|---|\n| Team | $29 | 10 |")
-    for claim in ("The price of the Team plan is $29.", "The Scale plan has 10 seats.", "Team has 12 seats.", "No."):
-        assert ReadText(claim).signs_beside(told) == ReadText(claim).signs_beside(written)
+def test_rows_in_small_letters_and_with_tabs_are_rows_of_their_own():
+    """The rule for lines that go on does not join them, and the header is none of them."""
+    text = "name\tage\ttown\nann\t5\t\nbo\t6\toslo\n"
+    told = {piece.text for piece in pieces("Bo is 6.", text)}
+    assert "name: bo; age: 6; town: oslo" in told
+    assert not any(each.startswith("name\t") for each in told)
 
 
-def test_a_told_row_is_told_from_prose():
-    """At least two cells with names, and no mark in a cell that would part it."""
-    assert row_told("Plan: Team; Price: $29; Seats: 10") == (["Plan", "Price", "Seats"], ["Team", "$29", "10"])
-    assert row_told("Note: this is prose.") is None
-    assert row_told("He said: wait; then he left.") is None
+def test_more_than_a_premise_holds_is_read_as_it_is_written():
+    """Names of columns behind every cell would push the last rows out of what the model reads."""
+    names = [f"Column number {number}" for number in range(9)]
+    lines = [f"| {' | '.join(names)} |", "|---" * 9 + "|", *(f"| {' | '.join('x' * 9)} |" for _ in range(6))]
+    long, short = "\n".join(lines), "\n".join(lines[:5])
+    assert Rows([long]).read(window(long)).told == long
+    told = Rows([short]).read(window(short)).told
+    assert told.startswith("Column number 0: x; ")
+    assert len(told) * 2 > LONGEST_TOLD
+
+
+def test_the_exact_checks_read_a_table_as_it_is_written():
+    """What prose spells with colons and semicolons stays prose to them: "Fee for A: 1%; fee for B: 10%." is swapped."""
+    prose = ReadText("The fee for domestic transfers is 1%. The fee for international transfers is 10%.")
+    swapped = ReadText("Fee for domestic transfers: 10%; fee for international transfers: 1%.")
+    assert swapped.signs_beside(prose).weighed()["swapped"] > 0
+    [row] = [piece for piece in pieces("Team costs $9.", TABLE) if piece.text.startswith("Plan: Team")][:1]
+    assert ReadText("Team costs $9.").signs_beside(ReadText(row.written)).weighed()["numbers_absent"] > 0
+
+
+def test_only_a_row_is_in_a_table():
+    """A bar in a sentence makes none: it is judged without what stands before it, too."""
+    answer = "| Plan | Price |\n|---|---|\n| Pro | $9 |\n\nIt covers theft. It also covers fire in the garage | shed."
+    claims = split_claims(answer, query="What does it cover?")
+    assert [is_in_table(claim) for claim in claims if claim.needs_check][-3:] == [True, False, False]

@@ -127,12 +127,16 @@ def test_a_denied_question_denies_its_statement(language):
 @pytest.mark.parametrize("language", [ENGLISH, *LANGUAGES.values()])
 def test_wide_tables_say_of_a_row_what_stands_in_it(language):
     """A true claim's values stand in its row's line; a swapped one's value is another row's or nobody's there."""
-    made = [each for each in parallel.documents(random.Random(6), 4000, language) if each.source.startswith("wide.")]
+    made = [
+        each
+        for each in parallel.documents(random.Random(6), 4000, language)
+        if each.source.startswith("parallel.wide.")
+    ]
     sources = {each.source for each in made}
-    assert {"wide.true", "wide.swap"} <= sources
-    assert ("wide.feature" in sources) == (language is ENGLISH)
+    assert {"parallel.wide.true", "parallel.wide.swap"} <= sources
+    assert ("parallel.wide.feature" in sources) == (language is ENGLISH)
     for true, swap in pairwise(made):
-        if (true.source, swap.source) == ("wide.true", "wide.swap") and true.premise == swap.premise:
+        if (true.source, swap.source) == ("parallel.wide.true", "parallel.wide.swap") and true.premise == swap.premise:
             assert (true.label, swap.label) == (1, 0)
             assert true.hypothesis != swap.hypothesis
     assert any("|" in each.premise for each in made)

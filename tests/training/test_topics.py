@@ -32,6 +32,8 @@ def test_pairs_are_right_about_whose_answer_it_is(lang):
     assert {each.head for each in made} == {RELEVANCE}
     assert not [each for each in made if topics.SLOT.search(each.premise + each.hypothesis)]
     assert 0.3 < positives / len(made) < 0.7
+    foreign = {text for domain in topics.domains() if domain not in chosen for text in topics._answers(domain)}
+    assert not foreign & {each.hypothesis for each in made}  # a far answer is of the same language
 
 
 def test_the_same_seed_gives_the_same_pairs():
