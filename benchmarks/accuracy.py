@@ -22,20 +22,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import written
+from judging import judging
 from minimal import FAMILIES, minimal_edits
 
-from proxy.app import embedded_scorer
 from proxy.calibrate import auc, balanced_accuracy, best_threshold, ece, interval, reliability
 from proxy.calibrate.plot import Panel, Series, counts_of, svg
 from proxy.demo import CASES, FURTHER_CASES
-from proxy.grounding.types import CheckKind, GroundingContext, Source
-from proxy.guard.answer import AnswerPart
-from proxy.guard.assess import Assessor
-from proxy.policy.model import Policy
-from proxy.settings import EmbeddedSettings
+from proxy.grounding.types import CheckKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from judging import Judge
 
 SEED = 20261130
 THRESHOLD = 0.7
@@ -148,26 +147,11 @@ def rows_of(folder: Path, one: Set, most: int) -> list[Row]:
     return [row for row in rows if key(row) in chosen]
 
 
-class Judge:
-    """The proxy's own assessment, without a server around it."""
-
-    def __init__(self, assessor: Assessor) -> None:
-        self._assessor = assessor
-        self._policy = Policy(timeout_ms=600_000)
-
-    async def __call__(self, source: str, answer: str, kind: CheckKind, query: str | None = None) -> float:
-        """The score of one check of one answer."""
-        context = GroundingContext.of([Source(text=source)], query)
-        preparing = asyncio.ensure_future(self._assessor.prepare(context))
-        verdict = await self._assessor.judge(AnswerPart(text=answer), preparing, self._policy)
-        score = verdict.score(kind)
-        return 0.0 if score is None else score
-
-    async def row(self, row: Row, kind: CheckKind) -> float:
-        """The score of one row."""
-        if kind is CheckKind.RELEVANCE:
-            return await self(row["answer"], row["answer"], kind, row["question"])
-        return await self(row["premise"], row["hypothesis"], kind)
+async def judged(judge: Judge, row: Row, kind: CheckKind) -> float:
+    """The score of one row."""
+    if kind is CheckKind.RELEVANCE:
+        return await judge.score(row["answer"], row["answer"], kind, row["question"])
+    return await judge.score(row["premise"], row["hypothesis"], kind)
 
 
 async def scored(judge: Judge, rows: Iterable[Row], one: Set) -> Scored:
@@ -175,7 +159,7 @@ async def scored(judge: Judge, rows: Iterable[Row], one: Set) -> Scored:
     found = Scored()
     for row in rows:
         group = str(row.get(one.group) or row.get("doc_id") or row.get("question") or row["id"])
-        found.add(int(row["label"]), await judge.row(row, one.kind), group)
+        found.add(int(row["label"]), await judged(judge, row, one.kind), group)
     return found.best_of_groups() if one.group else found
 
 
@@ -262,7 +246,7 @@ async def edits(judge: Judge, folder: Path, most: int) -> list[str]:
     """Minimal edits of sentences of documents: what is caught of each kind, and false alarms on paraphrases."""
     found: dict[str, list[float]] = defaultdict(list)
     for family, source, claim in minimal_edits(folder, most, SEED):
-        found[family].append(await judge(source, claim, CheckKind.GROUNDING))
+        found[family].append(await judge.score(source, claim, CheckKind.GROUNDING))
     alarms = sum(score < THRESHOLD for score in found["paraphrase"]) / max(1, len(found["paraphrase"]))
     good = sorted(found["paraphrase"])
     at = good[int(0.1 * len(good))] if good else 0.0
@@ -296,7 +280,7 @@ async def answers(judge: Judge, folder: Path, most: int) -> list[str]:
     sources = list(by)[: 6 * most]
     for source in sources:
         for claim in by[source]["good"] + by[source]["bad"]:
-            scores[source, claim] = await judge(source, claim, CheckKind.GROUNDING)
+            scores[source, claim] = await judge.score(source, claim, CheckKind.GROUNDING)
     pool = [(source, claim) for source in sources for claim in by[source]["good"]]
     wrong = [(source, claim) for source in sources for claim in by[source]["bad"]]
     for length in LENGTHS:
@@ -315,8 +299,8 @@ async def documented(judge: Judge) -> list[str]:
     """The examples of the vendors' documentation at the default thresholds."""
     lines = ["| answer | grounding | relevance | right |", "| --- | --- | --- | --- |"]
     for case in (*CASES, *FURTHER_CASES):
-        grounding = await judge(case.source, case.answer, CheckKind.GROUNDING, case.query)
-        relevance = await judge(case.source, case.answer, CheckKind.RELEVANCE, case.query)
+        verdict = await judge.verdict([case.source], case.answer, case.query)
+        grounding, relevance = (verdict.score(kind) or 0.0 for kind in (CheckKind.GROUNDING, CheckKind.RELEVANCE))
         right = (grounding >= THRESHOLD) == case.grounded and (relevance >= 0.5) == case.relevant
         lines.append(f"| {case.answer} | {grounding:.2f} | {relevance:.2f} | {'yes' if right else '**no**'} |")
     return lines
@@ -324,10 +308,7 @@ async def documented(judge: Judge) -> list[str]:
 
 async def report(folder: Path, most: int, only: str) -> tuple[str, str]:
     """The page, or the parts and sets of it whose name holds ``only``; and the reliability diagram."""
-    scorer = embedded_scorer(EmbeddedSettings(threads=2))
-    await scorer.warm()
-    try:
-        judge = Judge(Assessor(scorer))
+    async with judging() as judge:
         parts: dict[str, list[str]] = {}
         sets, pooled = await table_of_sets(judge, folder, most, only)
         if len(sets) > 2:
@@ -338,10 +319,10 @@ async def report(folder: Path, most: int, only: str) -> tuple[str, str]:
             parts["Minimal edits"] = await edits(judge, folder, most)
         if only in "answers of several sentences":
             parts["Answers of several sentences"] = await answers(judge, folder, most // 8)
+        if only in "whole answers to questions":
+            parts["Whole answers to questions"] = await written.table(judge, written.names())
         if only in "documented examples":
             parts["Documented examples"] = await documented(judge)
-    finally:
-        await scorer.close()
     page = "\n\n".join(f"## {title}\n\n" + "\n".join(lines) for title, lines in parts.items()) + "\n"
     return page, plotted(pooled) if pooled.labels else ""
 

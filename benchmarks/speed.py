@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import openvino as ov
-from accuracy import Judge
+from judging import Judge
 
 from proxy.app import embedded_scorer
 from proxy.grounding.types import CheckKind, Pair
@@ -157,7 +157,7 @@ def embedded(model: Model, assessor: Assessor, runner: asyncio.Runner) -> Conten
         "",
         embedded_parameters(),
         lambda: model.score([pair]),
-        lambda: runner.run(judge(SOURCE, answer, CheckKind.GROUNDING)),
+        lambda: runner.run(judge.score(SOURCE, answer, CheckKind.GROUNDING)),
     )
 
 
