@@ -1,6 +1,6 @@
 """Fit what stands behind the encoder: the weights of the exact checks, and the relevance head's calibration.
 
-    python training/fit.py --data DIR --model FOLDER --held-out DIR/held_out.jsonl [--rows 350] [--judged FILE]
+    python training/fit.py --data DIR --model FOLDER --held-out DIR/held_out.jsonl [...] [--rows 350] [--judged FILE]
         [--report FILE]
 
 ``FOLDER`` is an exported model; weights.json and calibration.json are written into it. Rows are judged on the
@@ -86,6 +86,7 @@ FAMILIES = (
     "made",
     "parallel",
     "answers",
+    "lessons",
     "vitaminc_bigbench.test",
     "factcg_cg2c.train",
     "multirc.train",
@@ -282,7 +283,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--held-out", type=Path, required=True)
+    parser.add_argument("--held-out", type=Path, nargs="+", required=True)
     parser.add_argument("--rows", type=int, default=350)
     parser.add_argument("--judged", type=Path)
     parser.add_argument("--report", type=Path)
@@ -291,8 +292,8 @@ def main() -> None:
         (args.model / stale).unlink(missing_ok=True)
     torch.set_num_threads(2)
     model = EmbeddedModel(args.model, threads=2)
-    with args.held_out.open(encoding="utf-8") as lines:
-        held_out = list(map(json.loads, lines))
+    lines = [line for file in args.held_out for line in file.read_text("utf-8").splitlines()]
+    held_out = list(map(json.loads, dict.fromkeys(lines)))
     judged = read_or_judge(
         args.judged, model, (args.model / "model.bin").read_bytes(), claims(args.data, held_out, args.rows)
     )

@@ -23,6 +23,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 
 import edits
+import lessons
 import parallel
 import topics
 from relations_other import LANGUAGES
@@ -384,6 +385,9 @@ def examples(data: Path, recipe: Recipe, guard: Guard, seed: int) -> Iterator[Ex
             for _ in range(one.repeat):
                 yield example
     yield from topics.pairs(random.Random(f"{seed}-topics"), recipe.topics)
+    for time in range(recipe.lessons):
+        rng = random.Random(f"{seed}-lessons-{time}")
+        yield from lessons.pairs(rng, recipe.topics, lambda group: held_out(group, seed))
     yield from parallel.documents(random.Random(f"{seed}-parallel"), recipe.parallel)
     for name, language in LANGUAGES.items():
         yield from parallel.documents(random.Random(f"{seed}-parallel-{name}"), recipe.other, language, name)

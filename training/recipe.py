@@ -8,7 +8,8 @@ English one. ``--data`` is the folder of public sets (``train/``, ``eval/``), ``
 Killed, it goes on where it was: a step whose result is there is not done again, and training resumes from its last
 checkpoint. Every step has a fixed seed; training stops by the clock, so two machines agree but for how far they came.
 
-The multilingual model learns in three steps; the mean of the first two checkpoints forgets less of other languages.
+Either learns on short pairs first, then on all, and last on answers as assistants write them, with a little of all. The
+multilingual model has a step between; the mean of its first two checkpoints forgets less of other languages.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 MIXES = {
-    "english": ("english-first", "english"),
-    "multilingual": ("multilingual-first", "multilingual-middle", "multilingual"),
+    "english": ("english-first", "english", "english-last"),
+    "multilingual": ("multilingual-first", "multilingual-middle", "multilingual", "multilingual-last"),
 }
 
 
@@ -47,13 +48,14 @@ class Recipe:
         shutil.copyfile(self._base / "tokenizer.json", last / "tokenizer.json")
         self._step(None, "export_openvino.py", "export", "--checkpoint", last, "--out", out)
         judged = ("--judged", self._work / "judged.npz", "--report", self._work / "ablation.json")
-        held_out = self._work / mixes[-1] / "held_out.jsonl"
-        self._step(None, "fit.py", "--data", self._data, "--model", out, "--held-out", held_out, *judged)
+        held_out = [self._work / mix / "held_out.jsonl" for mix in mixes[-2:]]
+        self._step(None, "fit.py", "--data", self._data, "--model", out, "--held-out", *held_out, *judged)
 
     def _english(self) -> Path:
         first = self._train("first", "english-first", 8, "--lr", 2e-4, "--head-lr", 8)
         main = self._train("main", "english", 120, "--lr", 1.8e-4, "--init", first)
-        return self._train("int8", "english", 3, "--lr", 3e-5, "--init", main, "--int8", "--seed", 2)
+        last = self._train("last", "english-last", 15, "--lr", 5e-5, "--init", main, "--seed", 3)
+        return self._train("int8", "english-last", 3, "--lr", 2e-5, "--init", last, "--int8", "--seed", 2)
 
     def _multilingual(self) -> Path:
         first = self._train("first", "multilingual-first", 18, "--lr", 1.5e-4, "--head-lr", 8)
@@ -61,7 +63,8 @@ class Recipe:
         mean, parts = self._work / "mean", ("--first", first, "--second", middle, "--share", 0.6)
         self._step(mean / "model.safetensors", "average.py", *parts, "--out", mean)
         main = self._train("main", "multilingual", 90, "--lr", 1e-4, "--init", mean, "--seed", 7)
-        return self._train("int8", "multilingual", 3, "--lr", 2e-5, "--init", main, "--int8", "--seed", 2)
+        last = self._train("last", "multilingual-last", 15, "--lr", 4e-5, "--init", main, "--seed", 3)
+        return self._train("int8", "multilingual-last", 3, "--lr", 2e-5, "--init", last, "--int8", "--seed", 2)
 
     def _train(self, name: str, mix: str, minutes: float, *options: object) -> Path:
         """``minutes`` are for two cores with bf16."""

@@ -11,7 +11,7 @@ import gzip
 import json
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ class Recipe:
     """What a mix is made of: sets, contexts taken of each question-answering set, pairs of parallel facts.
 
     ``other`` is how many of the last there are in every language that is not English; ``topics`` are the languages of
-    the questions of ``topics.py``.
+    the questions of ``topics.py`` and the answers of ``lessons.py``, which are gone through ``lessons`` times.
     """
 
     sets: tuple[Set, ...]
@@ -239,16 +239,25 @@ class Recipe:
     parallel: int = 0
     other: int = 0
     topics: tuple[str, ...] = ()
+    lessons: int = 0
 
 
 TOPICS = ("en", "de", "fr", "es", "it", "pt", "nl", "ja")
 
+
+def _few(sets: tuple[Set, ...], most: int) -> tuple[Set, ...]:
+    """A little of each."""
+    return tuple(replace(one, most=min(one.most, most)) for one in sets)
+
+
 RECIPES = {
     "english-first": Recipe(tuple(one for one in FIRST if one.langs == ("en",))),
     "english": Recipe(ENGLISH, contexts=5_000, parallel=45_000, topics=("en",)),
+    "english-last": Recipe(_few(ENGLISH, 700), contexts=80, parallel=3_000, topics=("en",), lessons=2),
     "multilingual-first": Recipe(FIRST),
     "multilingual-middle": Recipe(MIDDLE, contexts=600, parallel=6_000),
     "multilingual": Recipe(MAIN, contexts=1_000, parallel=16_000, other=1_800, topics=TOPICS),
+    "multilingual-last": Recipe(_few(MAIN, 250), contexts=20, parallel=800, other=150, topics=TOPICS, lessons=1),
 }
 
 

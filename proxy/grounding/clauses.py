@@ -74,8 +74,10 @@ class Clause:
     """Whether it says of one subject what its neighbours say of others: a cell, a part of a list."""
     refused: bool = False
     """Whether it is a question that is answered with no: all of it together is denied, and not each part."""
+    question: bool = False
+    """Whether it is of a question."""
     asks: bool = False
-    """Whether it is a question that neither yes nor no answers: it states nothing."""
+    """Whether it is of a question that neither yes nor no answers: it states nothing."""
     rates: frozenset[Key] = frozenset()
     """The periods of which it says how much there is in each: "per month", "a year", "weekly"."""
     denials: int = 0
@@ -479,11 +481,16 @@ class _Reader:
         begin = len(self._clauses)
         self._add(items, _parts(items), tail, respectively="respectively" in segment)
         self._answer(begin)
+        if is_question(segment):
+            self._ask(begin, reply)
+
+    def _ask(self, begin: int, reply: Reply | None) -> None:
+        """Note that all clauses from one on are of a question, and what answers it."""
+        asked = [replace(clause, question=True, asks=reply is None) for clause in self._clauses[begin:]]
+        self._clauses[begin:] = asked
         if reply is None:
-            if is_question(segment):
-                self._asked = frozenset(item.term for item in items)
-                self._clauses[begin:] = [replace(clause, asks=True) for clause in self._clauses[begin:]]
-        elif not reply.yes and not any(clause.denied for clause in self._clauses[begin:]):
+            self._asked = frozenset(term for clause in asked for term in clause.own)
+        elif not reply.yes and not any(clause.denied for clause in asked):
             self._refuse(begin)
 
     def _answer(self, begin: int) -> None:

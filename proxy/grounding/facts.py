@@ -225,7 +225,7 @@ class ReadText(Written):
 
 def compare(claim: Facts, evidence: Facts) -> Signs:
     """The signs of a claim beside a piece of evidence."""
-    values = [value for value, _ in claim.values if value.counts][:MOST]
+    values = _stated_values(claim)[:MOST]
     names = [name for name in claim.names if _counts(name, claim, evidence)][:MOST]
     unknown = [name for name in names if not _has(evidence, name)]
     lacking = [value for value in values if not _carries(evidence, value)]
@@ -258,6 +258,19 @@ def compare(claim: Facts, evidence: Facts) -> Signs:
         coverage=_coverage(claim, evidence),
         order=_order(claim, evidence, same),
     )
+
+
+def _stated_values(claim: Facts) -> list[Value]:
+    """A claim's values, but for what only the question before it says of who asks: "for my 9 year old?".
+
+    When it asks about is said of the answer too, and what yes or no alone answers is all that is said.
+    """
+    answered = any(not clause.question for clause in claim.clauses)
+    return [
+        value
+        for value, at in claim.values
+        if value.counts and not (answered and value.family != "date" and claim.clauses[at].question)
+    ]
 
 
 def _in_its_words(claim: Facts, evidence: Facts, wrong: set[str], same: _Same) -> float:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from proxy.grounding.asked import QUERY_CHARS
+from proxy.grounding.asked import QUERY_CHARS, reply_in
 from proxy.grounding.cutting import LIST_MARK, is_fence, reach, weight
 from proxy.grounding.kinds import is_assent
 from proxy.grounding.labels import (
@@ -41,6 +41,7 @@ CONTEXT_CHARS = 200
 HYPOTHESIS_CHARS = 440
 """Longest hypothesis, weighed so: what stands before a claim gives way, so that the scorer can read all of it."""
 
+_ENDS = re.compile(r"[.!?:;…。！？：；]\W*$")
 _FRAGMENT_WORDS = 6
 _WIDE_WORD = 6  # weight of a word where none are parted by spaces
 _MARKS = re.compile(rf"^\s*(?:(?:{LIST_MARK}|>\s|#{{1,6}}\s)\s*)+")
@@ -52,18 +53,20 @@ _NO_REFERENT = frozenset().union(*(one.answers for one in MANNERS))
 def hypothesis(claim: Claim, query: str | None) -> str:
     """What the scorer is asked about a claim: its statement after its context, or after the query if that is missing.
 
-    "Tokyo." says nothing by itself; "What is the capital of Japan? Tokyo." does. A table row reads "Plan: Basic; Price:
-    $10".
+    "Tokyo." says nothing by itself; "What is the capital of Japan? Tokyo." does. Nor does "No, three weeks is too
+    late.", which denies what is asked. A table row reads "Plan: Basic; Price: $10".
     """
     *lead, header = claim.context.split("\n")
     in_table = is_in_table(claim)
     text = told_row(cells_of(header), cells_of(claim.text)) if in_table else statement(claim)
     said = _before(text, " ".join(lead) if in_table else header)
     adrift = not claim.context and refers_back(text)
+    replies = not claim.context and reply_in(text) is not None
     complete = in_table and "; " in text  # the columns say what each cell is about
-    if not query or not (adrift or (not complete and is_fragment(said))):
+    if not query or not (adrift or replies or (not complete and is_fragment(said))):
         return said
     asked = " ".join(query.split())
+    asked += "" if _ENDS.search(asked) else "?"  # else it would read on in the answer
     room = max(0, min(QUERY_CHARS, HYPOTHESIS_CHARS - weight(said)))
     return f"{asked[max(0, len(asked) - reach(asked[::-1], room)) :]} {said}".lstrip()
 

@@ -66,7 +66,7 @@ def test_a_sentence_is_judged_alone(text):
 def test_marks_of_lists_and_stress_are_not_judged():
     """The scorer sees words and no Markdown; the query is cut from the left when it is long."""
     assert asked("- **Tokyo** is\n  the capital.") == "Tokyo is the capital."
-    assert asked("2. Tokyo", "q") == "q Tokyo"
+    assert asked("2. Tokyo", "q") == "q? Tokyo"
     assert len(asked("Tokyo.", "long " * 400)) < 320
 
 
@@ -80,11 +80,43 @@ Não, não é possível.|Sì, lo è.|No, non è possibile.|はい、可能です
 
 @pytest.mark.parametrize("text", SHORT_REPLIES.strip().replace("\n", "|").split("|"))
 def test_a_short_reply_is_judged_with_the_query(text):
-    """It says nothing but yes or no, though it has a verb; one that goes on says something itself."""
+    """It says nothing but yes or no, though it has a verb."""
     query = "Is it free?"
     assert all_asked(text, query) == [f"{query} {text}"]
-    assert all_asked("Yes, the plan is free of charge.", query) == ["Yes, the plan is free of charge."]
-    assert all_asked("Yes, you can have the plan for free.", query) == ["Yes, you can have the plan for free."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No, three weeks is too late.",
+        "Yes, the plan is free of charge.",
+        "Yes, provided a parent comes along.",
+        "Nein, das Gerät kostet 20 Euro.",
+    ],
+)
+@pytest.mark.parametrize(
+    "query", ["Is it free?", "is it free", "free plan", "Is it free or not :)", "Is it free? Thanks!"]
+)
+def test_a_reply_that_goes_on_is_judged_with_the_query_too(text, query):
+    """It says yes or no to that; a query without a mark at its end gets one, or it would read on in the answer."""
+    [said] = all_asked(text, query)
+    before = said.removesuffix(text)
+    assert before in (f"{query} ", f"{query}? ")
+    assert before.rstrip()[-1] in "?!)"
+
+
+def test_what_a_question_says_of_who_asks_need_not_stand_in_the_source():
+    """A number that only the asker has is no claim of the answer; the year asked about is, and all that "Yes." says."""
+    evidence = facts_of("Children take half a tablet. Staff: 120 in 2020. The fee is $30.")
+    for query, answer, absent in (
+        ("Dose for my 9 year old of 34 kg?", "Half a tablet.", 0),
+        ("Dose for my 9 year old of 34 kg?", "7 tablets.", 1),
+        ("How many staff were there in 2019?", "120.", 1),
+        ("Is the fee $20?", "Yes.", 1),
+        ("I am 17, is it $30?", "Yes, the fee is $30.", 0),
+    ):
+        [said] = all_asked(answer, query)
+        assert compare(facts_of(said), evidence).numbers_absent == absent, said
 
 
 @pytest.mark.parametrize(
