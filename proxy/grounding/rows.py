@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
+from html import unescape
 from typing import TYPE_CHECKING
 
 from proxy.grounding.cutting import is_rule
@@ -59,8 +60,9 @@ class Read:
 
     @classmethod
     def verbatim(cls, text: str) -> Read:
-        """What holds no row."""
-        return cls(text, text)
+        """What holds no row. Character references of HTML, which feeds leave in texts, are read as characters."""
+        read = unescape(text) if "&" in text else text
+        return cls(read, read)
 
 
 class Rows:

@@ -59,18 +59,23 @@ def _with_values(mine: Written, evidence: Written) -> str:
     for place, (value, text, _) in enumerate(theirs):
         for offered in value.offers:
             for asked in value.asks:
-                first.setdefault((value.family, offered, asked), (place, text))
+                first.setdefault((_sort(value), offered, asked), (place, text))
     out, done = [], 0
     for value, text, (start, end) in mine.values:
         if text in known:
             continue
-        pairs = ((value.family, asked, offered) for asked in value.asks for offered in value.offers)
+        pairs = ((_sort(value), asked, offered) for asked in value.asks for offered in value.offers)
         same = min((first[pair] for pair in pairs if pair in first), default=None)
         written = same[1] if same is not None else _same_count(mine, value, end, counted)
         if written is not None:
             out += [claim[done:start], written]
             done = end
     return "".join([*out, claim[done:]])
+
+
+def _sort(value: Value) -> str:
+    """The family, but that "9 h" may be a clock's time or so many hours, and "neuf heures" is read as hours alone."""
+    return "duration" if value.family == "clock" else value.family
 
 
 def _counted(text: Written) -> dict[tuple[Key, str], str]:

@@ -30,7 +30,7 @@ MODEL_FOLDER = Path(__file__).parent / "minilm"
 
 MULTILINGUAL_FOLDER = Path(__file__).parent / "e5"
 
-MODEL_NAME = "embedded/5"
+MODEL_NAME = "embedded/6"
 """What a policy's calibration is fitted for: the number rises when the files of either folder are replaced."""
 
 CHECKS, CALIBRATION = "weights.json", "calibration.json"

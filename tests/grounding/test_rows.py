@@ -77,6 +77,13 @@ def test_what_is_no_table_stays_as_it_is_written(text):
     assert (read.told, read.written, read.header) == (text, text, "")
 
 
+def test_character_references_are_read_as_characters():
+    """And the window stays as it is written, for who cites it."""
+    text = "James Cameron&#39;s film cost $200 &amp; more."
+    [piece] = pieces("It cost $200.", text)
+    assert (piece.text, piece.parts[0].text) == ("James Cameron's film cost $200 & more.", text)
+
+
 def test_of_a_window_only_the_rows_that_the_claim_names_are_read():
     """Where it speaks of a cell; the text around a table stays."""
     rows, whole = Rows([TABLE]), window(TABLE)

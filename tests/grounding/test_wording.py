@@ -21,6 +21,7 @@ from proxy.grounding.wording import worded_as
         ("The session starts at 15:00.", "From 3:00 PM on.", "The session starts at 3:00 PM."),
         ("Sie öffnet um 9 Uhr.", "Sie öffnet um neun Uhr.", "Sie öffnet um neun Uhr."),
         ("It lasted 14 days.", "It lasted two weeks.", "It lasted two weeks."),
+        ("Elle ouvre à 9 h.", "Elle ouvre à neuf heures.", "Elle ouvre à neuf heures."),
         ("It costs 20 dollars a month.", "$20 a month", "It costs $20 a month."),
         ("Er kostet 1500,50 €.", "Er kostet 1.500,50 Euro.", "Er kostet 1.500,50 Euro."),
         ("Two of them, 3 of us.", "2 here, three there", "2 of them, three of us."),

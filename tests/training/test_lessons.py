@@ -56,7 +56,7 @@ def made(monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "document"),
-    list(lessons.documents(RECIPES["multilingual-last"].topics)),
+    list(lessons.documents(RECIPES["multilingual"].topics)),
     ids=lambda each: str(each)[:30],
 )
 def test_support_stands_in_the_source_as_it_is_named(name, document):

@@ -45,6 +45,7 @@ STEPS = [
     ("train.py", "trained-middle"),
     ("average.py", "mean"),
     ("train.py", "trained-main"),
+    ("train.py", "trained-last"),
     ("train.py", "trained-int8"),
     ("export_openvino.py", "model"),
     ("fit.py", ""),
@@ -63,9 +64,10 @@ def test_the_english_base_is_the_package_s_own(ran, tmp_path):
     source.mkdir(parents=True)
     (source / "tokenizer.json").write_text("{}")
     make("english", tmp_path)
-    assert [out for script, out in ran if script == "mix.py"] == ["english-first", "english"]
-    assert [out for script, out in ran if script == "train.py"] == ["trained-first", "trained-main", "trained-int8"]
-    assert "average.py" not in {script for script, _ in ran}
+    assert [out for script, out in ran if script == "mix.py"] == list(recipe.MIXES["english"])
+    trained = [f"trained-{step}" for step in ("first", "main", "last", "int8")]
+    assert [out for script, out in ran if script == "train.py"] == trained
+    assert ran.index(("average.py", "mean")) == ran.index(("train.py", "trained-last")) + 1
 
 
 def test_it_goes_on_where_it_was(ran, tmp_path):
