@@ -5,7 +5,8 @@
 ``answers/*.jsonl`` hold them, a document a line: ``sources``, ``lang``, ``questions``, each with its ``query`` and
 ``answers``, each with its text, whether it is ``right`` (supported throughout, and about the question) and its kind.
 They were written for this: "attacker-1" and "attacker-2" by those who looked for what goes wrong, the others without a
-look at the scorer. Nothing is fitted to them. ``--show`` prints every answer that is judged wrongly.
+look at the scorer. Nothing is trained on them; what was chosen after a look at them, ACCURACY.md says. ``--show``
+prints every answer that is judged wrongly.
 """
 
 from __future__ import annotations

@@ -100,7 +100,6 @@ def pairs(rng: random.Random, langs: tuple[str, ...], kept_out: Callable[[str], 
 def _grounding(rng: random.Random, source: str, index: EvidenceIndex, lesson: Lesson, group: str) -> Iterator[Example]:
     """A supported claim beside what supports it, a false one beside what is nearest to it."""
     first, then = evidence_for(lesson.asserted, index.shortlist(lesson.asserted, WINDOWS), index.rows)
-    spans = [(source.index(part), source.index(part) + len(part)) for part in lesson.support]
 
     def pair(premise: str, written: str, label: int) -> Example:
         asserted = ReadText(lesson.asserted).worded_as(ReadText(written or premise))
@@ -110,14 +109,15 @@ def _grounding(rng: random.Random, source: str, index: EvidenceIndex, lesson: Le
         for piece in [*first[:PIECES], *rng.sample([*first[PIECES:], *then], min(1, len(first[PIECES:] + then)))]:
             yield pair(piece.text, piece.written, 0)
         return
-    if spans:
-        parts = [Window(source=0, start=start, end=end, text=source[start:end]) for start, end in sorted(spans)]
-        yield pair("\n".join(index.rows.read(part).told for part in parts), "", 1)
-    holding = [piece for piece in [*first, *then] if spans and _holds(piece, spans)]
+    starts = sorted((source.index(part), part) for part in lesson.support)
+    spans = [(start, start + len(part)) for start, part in starts]
+    parts = [Window(source=0, start=start, end=start + len(part), text=part) for start, part in starts]
+    yield pair("\n".join(index.rows.read(part).told for part in parts), "", 1)
+    holding = [piece for piece in [*first, *then] if _holds(piece, spans)]
     for piece in rng.sample(holding, min(PIECES, len(holding))):
         yield pair(piece.text, piece.written, 1)
     strange = [piece for piece in first if not any(_meets(piece, span) for span in spans)]
-    if spans and strange and rng.random() < 0.4:
+    if strange and rng.random() < 0.4:
         piece = rng.choice(strange)
         yield pair(piece.text, piece.written, 0)
 

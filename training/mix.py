@@ -385,8 +385,8 @@ def examples(data: Path, recipe: Recipe, guard: Guard, seed: int) -> Iterator[Ex
             for _ in range(one.repeat):
                 yield example
     yield from topics.pairs(random.Random(f"{seed}-topics"), recipe.topics)
-    for time in range(recipe.lessons):
-        rng = random.Random(f"{seed}-lessons-{time}")
+    for turn in range(recipe.lessons):
+        rng = random.Random(f"{seed}-lessons-{turn}")
         yield from lessons.pairs(rng, recipe.topics, lambda group: held_out(group, seed))
     yield from parallel.documents(random.Random(f"{seed}-parallel"), recipe.parallel)
     for name, language in LANGUAGES.items():
