@@ -5,9 +5,10 @@ The public sets hold claims made for checking; a guardrail meets "Only if it was
 one thing changed in a good answer. Written for this; not taken from any data set, and no document of
 ``benchmarks/answers`` is among them.
 
-Shape of a line: ``{"lang", "source", "questions": [{"query", "answers": [{"relevant", "sentences": [{"text", "ok",
-"from"}]}]}]}``. ``relevant``: the answer addresses the query. ``ok``: the source supports the sentence, and ``from``
-are the parts of it that do, as they stand there.
+Shape of a line: ``{"lang", "source", "questions": [{"query", "broad"?, "answers": [{"relevant", "sentences": [{"text",
+"ok", "from"}]}]}]}``. ``broad``: whatever the source says is an answer ("Summarise the call."). ``relevant``: the
+answer addresses the query. ``ok``: the source supports the sentence, and ``from`` are the parts of it that do, as they
+stand there.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 FILES = Path(__file__).parent / "lessons"
 WINDOWS = 16
+BROAD_SHARE = 0.3
+"""Of the answers to broad questions: so many are shown as relevant. They teach little."""
+
 PIECES = 2
 """Pieces of evidence that a claim is put beside, besides what was named as its support."""
 
@@ -86,9 +90,13 @@ def pairs(rng: random.Random, langs: tuple[str, ...], kept_out: Callable[[str], 
     for group, document in documents(langs):
         index = EvidenceIndex(GroundingContext.of([Source(text=document["source"])], None), _token_spans)
         for question in document["questions"]:
+            seen: set[str] = set()
             for answer in question["answers"]:
                 told = lessons(document, question["query"], answer)
                 for lesson in told:
+                    if lesson.asserted in seen:
+                        continue  # answers that differ in one sentence share the others
+                    seen.add(lesson.asserted)
                     if kept_out(group):
                         label = int(lesson.ok)
                         yield Example(document["source"], lesson.asserted, label, GROUNDING, "lessons", group)
@@ -147,6 +155,10 @@ def _relevance(
 
     if not told:
         return
+    if question.get("broad"):
+        if rng.random() < BROAD_SHARE:
+            yield pair(statement(told[0].claim), 1)
+        return
     if not answer["relevant"]:
         yield from (pair(statement(lesson.claim), 0) for lesson in told)
         return
@@ -158,7 +170,7 @@ def _relevance(
         sentence
         for other in document["questions"]
         for each in other["answers"]
-        if other is not question and each["relevant"]
+        if other is not question and not other.get("broad") and each["relevant"]
         for sentence in each["sentences"][:1]
     ]
     if others:

@@ -45,14 +45,15 @@ NEAREST = 2
 """Sentences that are scored before the others: most supported claims need no more."""
 
 ENOUGH = 0.85
-"""Support at which, if the threshold is reached too, further evidence is not looked at."""
+"""Support at which, if the threshold is reached too, further evidence is not looked at; and relevance of a claim at
+which, if that threshold is reached too, no claim after it is asked for its own: an answer's is that of its best."""
 
 WHOLE_MARGIN = 32
 """Tokens left free beside the evidence and the claim, for a scorer that reads all of it at once."""
 
 QUERY_WINDOWS = 4
 """A query longer than one window is cut like a source, and one of several questions into these; an answer to any of its
-first parts is relevant."""
+first parts is relevant. Each part costs every claim a pair, so that questions stand for the query that they are of."""
 
 QUERY_TOKENS = 128
 OWN_LOGIT, SOURCE_LOGIT, SOURCE_BIAS = 0.24, 0.48, 0.28
@@ -111,7 +112,7 @@ class Assessor:
         return Prepared(
             context=context,
             index=EvidenceIndex(context, self._scorer.token_spans),
-            queries=tuple(dict.fromkeys([*(part.text for part in parts), *questions_in(query)]))[:QUERY_WINDOWS],
+            queries=tuple(dict.fromkeys(_parts_of(query, [part.text for part in parts])))[:QUERY_WINDOWS],
         )
 
     async def judge(
@@ -160,6 +161,11 @@ class _CachingAssessor(Assessor):
         if self._prepared is None or self._prepared.context is not context:
             self._prepared = await super().prepare(context)
         return self._prepared
+
+
+def _parts_of(query: str, windows: list[str]) -> list[str]:
+    questions = questions_in(query)
+    return questions if questions and len(windows) == 1 else [*windows, *questions]
 
 
 def without_scoring(policy: Policy, context: GroundingContext) -> Verdict | None:
@@ -291,6 +297,7 @@ class Judging:
         self._calibration = policy.calibration
         self._passing = min(terms.grounding.threshold, policy.citations.threshold)
         self._enough = max(ENOUGH, terms.grounding.threshold, policy.citations.threshold)
+        self._asks_relevance = terms.relevance.active and terms.relevance_applies
 
     def closed(self) -> None:
         """Say that no more claims will come."""
@@ -340,7 +347,7 @@ class Judging:
         then: list[Piece] = []
         if self._terms.grounding.active:
             first, then = self._evidence_for(asserted)
-        queries = self._prepared.queries if self._terms.relevance.active and self._terms.relevance_applies else ()
+        queries = self._prepared.queries if self._asks_relevance else ()
         pairs = [Pair(kind=CheckKind.RELEVANCE, premise=query, hypothesis=alone) for query in queries]
         lent = bool(claim.context) and not is_in_table(claim) and not is_fragment(alone)  # those mean nothing alone
         found: list[tuple[Piece, float]] = []
@@ -356,6 +363,8 @@ class Judging:
         found.sort(key=lambda each: -each[1])
         if relevance is not None and relevance < OWN_ENOUGH:
             relevance = max(relevance, await self._relevance_of_source(queries, {alone, asserted}, found, relevance))
+        if relevance is not None and relevance >= max(ENOUGH, self._terms.relevance.threshold):
+            self._asks_relevance = self._terms.grounding.action == "redact"  # where the claim may have to leave
         return ClaimResult(
             claim=claim, support=found[0][1] if found else None, relevance=relevance, evidence=_evidence(found)
         )

@@ -16,6 +16,7 @@ from proxy.grounding.types import CheckKind, ClaimKind, GroundingContext, Outcom
 from proxy.guard.answer import AnswerPart
 from proxy.guard.assess import (
     CLAIMS_IN_FLIGHT,
+    ENOUGH,
     NEAREST,
     QUERY_WINDOWS,
     WINDOWS_PER_CLAIM,
@@ -145,6 +146,15 @@ async def test_a_long_query_is_asked_in_parts():
     assert (1 < len(premises) <= QUERY_WINDOWS, verdict.score(RELEVANCE)) == (True, 0.9)
 
 
+async def test_questions_are_asked_each_and_not_together():
+    """An answer to either is relevant; the query that holds both is not asked besides."""
+    scorer = TableScorer({}, {"two": 0.9, "one": 0.2})
+    query = "Is number one it, and what is number two?"
+    verdict = await judge(scorer, "This is it.", context_of("This is it.", query=query))
+    asked = [pair.premise for pair in scorer.asked if pair.kind is RELEVANCE]
+    assert (asked, verdict.score(RELEVANCE)) == (["Is number one it?", "what is number two?"], 0.9)
+
+
 @pytest.mark.parametrize("query", [None, "", " \n"])
 async def test_without_a_query_relevance_is_absent(query):
     """No pair is asked about relevance, and no score is waited for."""
@@ -152,6 +162,41 @@ async def test_without_a_query_relevance_is_absent(query):
     verdict = await judge(scorer, "Tokyo is the capital of Japan.", context_of(CAPITALS, query=query))
     assert ([check.kind for check in verdict.checks], verdict.outcome) == ([GROUNDING], Outcome.PASSED)
     assert all(pair.kind is GROUNDING for pair in scorer.asked)
+
+
+MANY = " ".join(f"This is number {number}." for number in range(9))
+
+
+@pytest.mark.parametrize(("threshold", "enough"), [(0.5, 0.9), (0.95, 0.99)])
+async def test_once_a_claim_is_relevant_enough_the_rest_is_not_asked(threshold, enough):
+    """An answer's relevance is that of its best claim: those that are not in the scorer yet need none."""
+    scorer = TableScorer({}, {"": enough})
+    verdict = await judge(scorer, MANY, relevance={"threshold": threshold})
+    assert (verdict.outcome, verdict.score(RELEVANCE)) == ("passed", enough)
+    asked = [pair.hypothesis for pair in scorer.asked if pair.kind is RELEVANCE]
+    assert 1 <= len(asked) <= CLAIMS_IN_FLIGHT
+    assert [found.relevance for found in verdict.claims][CLAIMS_IN_FLIGHT:] == [None] * (9 - CLAIMS_IN_FLIGHT)
+    assert all(found.support == 1.0 for found in verdict.claims)
+
+
+@pytest.mark.parametrize(
+    ("relevance", "rules"),
+    [
+        (ENOUGH - 0.01, {}),
+        (0.9, {"relevance": {"threshold": 0.91}}),
+        (0.9, {"grounding": {"action": "redact"}}),
+    ],
+)
+async def test_what_may_still_be_asked_for_is_scored(relevance, rules):
+    """A better claim may come, the policy may want more, the claim may have to leave: all are asked."""
+    verdict = await judge(TableScorer({}, {"": relevance}), MANY, **rules)
+    assert [found.relevance for found in verdict.claims] == [relevance] * 9
+
+
+async def test_a_claim_of_which_relevance_was_not_asked_is_no_failure():
+    """The first proves relevant, the last is unsupported: blocked by grounding, with both scores."""
+    verdict = await judge(TableScorer({"8": 0.1}, {"": 0.9}), MANY)
+    assert (verdict.reasons, verdict.score(GROUNDING), verdict.score(RELEVANCE)) == (("grounding",), 0.1, 0.9)
 
 
 async def test_a_check_that_is_off_is_not_asked():

@@ -138,6 +138,20 @@ def test_support_is_at_least_what_was_looked_for(folder):
     assert replay(with_claims(base(folder), 0.84), STRICT).outcomes == ("blocked",)
 
 
+def test_relevance_that_was_not_asked_is_known_to_be_no_matter(folder):
+    """Once a claim had enough, the rest was not asked; only a threshold above what it had leaves that open."""
+    row = with_claims(base(folder), 0.9, 0.9)
+    [choice] = row.choices
+    first, second = (
+        replace(one, result=replace(one.result, relevance=each))
+        for one, each in zip(choice.claims, (0.9, None), strict=True)
+    )
+    row = replace(row, choices=(replace(choice, claims=(first, second)),))
+    assert replay(row, policy_of(relevance={"threshold": 0.9})).outcomes == ("passed",)
+    found = replay(row, policy_of(relevance={"threshold": 0.95}))
+    assert (found.outcomes, found.why) == (("passed", "blocked"), {"not_scored"})
+
+
 def test_citations_ask_for_evidence_too(folder):
     """Where evidence may be cited only from 0.95, more of it is looked for, and a claim may owe its relevance to it."""
     row = with_claims(base(folder), 0.92)

@@ -91,6 +91,27 @@ def test_what_answers_another_question_is_not_relevant(made):
     assert by[query, "30 days."] == 0
 
 
+def test_to_a_broad_question_nothing_is_irrelevant(monkeypatch):
+    """ "Summarise the page." is answered by what answers other questions, and its answers may answer those."""
+    broad = {**DOCUMENT["questions"][1], "query": "Summarise the page.", "broad": True}
+    document = {**DOCUMENT, "questions": [DOCUMENT["questions"][0], broad]}
+    monkeypatch.setattr(lessons, "documents", lambda langs: [("lessons-x-0", document)])
+    made = [each for seed in range(20) for each in lessons.pairs(random.Random(seed), ("en",), lambda _: False)]
+    relevance = {(each.premise, each.hypothesis, each.label) for each in made if each.head == RELEVANCE}
+    assert ("Summarise the page.", "30 days.", 1) in relevance
+    assert {premise for premise, _, label in relevance if label == 0} == {DOCUMENT["questions"][0]["query"]}
+    assert not any(text == "30 days." for _, text, label in relevance if label == 0)
+
+
+def test_a_sentence_that_answers_share_is_shown_once(monkeypatch):
+    """Contrasts differ in one sentence; the others would weigh as often as there are answers."""
+    answer = DOCUMENT["questions"][1]["answers"][0]
+    twice = {**DOCUMENT, "questions": [{"query": "how long", "answers": [answer, {**answer}]}]}
+    monkeypatch.setattr(lessons, "documents", lambda langs: [("lessons-x-0", twice)])
+    kept = list(lessons.pairs(random.Random(1), ("en",), lambda _: True))
+    assert len([each for each in kept if each.head == GROUNDING]) == 1
+
+
 def test_what_is_kept_out_stands_beside_its_whole_source(monkeypatch):
     """As a fit judges it: the product finds the evidence."""
     monkeypatch.setattr(lessons, "documents", lambda langs: [("lessons-x-0", DOCUMENT)])
