@@ -22,7 +22,7 @@ from proxy.grounding.claims import hypothesis, split_claims
 from proxy.grounding.evidence import EvidenceIndex
 from proxy.grounding.types import CheckKind, GroundingContext, Pair, Source
 from proxy.guard.assess import WINDOWS_PER_CLAIM
-from proxy.scoring.embedded import MODEL_FOLDER, MULTILINGUAL_FOLDER, EmbeddedModel
+from proxy.scoring.embedded import EmbeddedModel
 
 PARTS = ("windows", "+ sentences", "+ composed", "+ values", "+ exact checks")
 ENCODER_PARTS = 3
@@ -63,10 +63,9 @@ def ranked(scores: list[float]) -> list[float]:
 
 def table(folder: Path, most: int) -> list[str]:
     """One line a set."""
-    models = {name: EmbeddedModel(path, threads=2) for name, path in (("en", MODEL_FOLDER), ("", MULTILINGUAL_FOLDER))}
+    model = EmbeddedModel(threads=2)
     lines = [f"| set | rows | {' | '.join(PARTS)} |", "| --- | --- |" + " --- |" * len(PARTS)]
     for one in (each for each in SETS if each.kind is CheckKind.GROUNDING and not each.group):
-        model = models["en" if one.lang in ("", "en") and "_ja" not in one.file else ""]
         rows = rows_of(folder, one, most)
         labels = [int(row["label"]) for row in rows]
         columns = zip(*(supports(model, row) for row in rows), strict=True)

@@ -144,7 +144,7 @@ def windows_of_source(model: Model) -> int:
 
 
 def embedded_parameters() -> int:
-    """What the English model holds."""
+    """What the model that ships holds."""
     graph = ov.Core().read_model(str(MODEL_FOLDER / "model.xml"))
     return sum(math.prod(node.get_output_shape(0)) for node in graph.get_ops() if node.get_type_name() == "Constant")
 

@@ -1,6 +1,6 @@
 """Turn a two-head cross-encoder checkpoint into the OpenVINO model that the proxy ships.
 
-    python training/export_openvino.py export  --checkpoint DIR --out proxy/scoring/minilm
+    python training/export_openvino.py export  --checkpoint DIR --out proxy/scoring/e5
     python training/export_openvino.py compare --checkpoint DIR --data DIR
     python training/export_openvino.py golden  --checkpoint DIR --out tests/scoring/golden_fp32.jsonl
 
@@ -33,13 +33,13 @@ import numpy as np
 import openvino as ov
 import torch
 from golden_pairs import golden_pairs
-from network import PARTS, SEGMENTS, read
+from network import PARTS, read
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import nn
 
 from proxy.grounding.wording import worded_as
-from proxy.scoring.embedded import SPECIAL_TOKENS
+from proxy.scoring.embedded import ACTIVATION_GROUP, SPECIAL_TOKENS
 from proxy.scoring.tokens import fitted
 
 if TYPE_CHECKING:
@@ -72,15 +72,13 @@ class Layer(nn.Module):
         self.intermediate = nn.ModuleDict({"dense": nn.Linear(size, inner)})
         self.output = nn.ModuleDict({"dense": nn.Linear(inner, size), "LayerNorm": nn.LayerNorm(size, epsilon)})
 
-    def forward(self, hidden: torch.Tensor, bias: torch.Tensor, asking: torch.Tensor) -> torch.Tensor:
-        """Let the tokens ``asking`` look at ``hidden``; returns as many as asked."""
+    def forward(self, hidden: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        """Let all tokens look at each other."""
         mine, after, out = self.attention["self"], self.attention["output"], self.output
-        query, key, value = (
-            self._split(mine[n](x)) for n, x in (("query", asking), ("key", hidden), ("value", hidden))
-        )
+        query, key, value = (self._split(mine[name](hidden)) for name in ("query", "key", "value"))
         seen = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
         seen = seen.transpose(1, 2).flatten(2)
-        middle = after["LayerNorm"](after["dense"](seen) + asking)
+        middle = after["LayerNorm"](after["dense"](seen) + hidden)
         return out["LayerNorm"](out["dense"](nn.functional.gelu(self.intermediate["dense"](middle))) + middle)
 
     def _split(self, hidden: torch.Tensor) -> torch.Tensor:
@@ -88,7 +86,7 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """BERT without pooler. Where only [CLS] is read, its last layer is worked out for one token: a seventh saved."""
+    """BERT without pooler."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__()
@@ -99,18 +97,17 @@ class Encoder(nn.Module):
         shape = size, config["intermediate_size"], config["num_attention_heads"], epsilon
         layers = nn.ModuleList(Layer(*shape) for _ in range(config["num_hidden_layers"]))
         self.encoder = nn.ModuleDict({"layer": layers})
-        self.pooling = str(config.get("pair_pooling", "cls"))
 
     def forward(self, input_ids: torch.Tensor, mask: torch.Tensor, token_type_ids: torch.Tensor) -> torch.Tensor:
-        """The last hidden states, of shape (pairs, tokens, hidden), or that of [CLS] alone."""
-        table, *layers = self.embeddings, *self.encoder["layer"]
+        """The last hidden states, of shape (pairs, tokens, hidden)."""
+        table = self.embeddings
         positions = torch.arange(input_ids.shape[1], dtype=torch.int64)
         hidden = table["word_embeddings"](input_ids) + table["position_embeddings"](positions)
         hidden = table["LayerNorm"](hidden + table["token_type_embeddings"](token_type_ids))
         bias = (mask[:, None, None, :].float() - 1) * 1e9
-        for layer in layers[:-1]:
-            hidden = layer(hidden, bias, hidden)
-        return layers[-1](hidden, bias, hidden if self.pooling == SEGMENTS else hidden[:, :1])
+        for layer in self.encoder["layer"]:
+            hidden = layer(hidden, bias)
+        return hidden
 
 
 class CrossEncoder(nn.Module):
@@ -122,13 +119,13 @@ class CrossEncoder(nn.Module):
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__()
         self.enc = Encoder(config)
-        self.pool = nn.Linear(PARTS[self.enc.pooling] * config["hidden_size"], config["hidden_size"])
+        self.pool = nn.Linear(PARTS * config["hidden_size"], config["hidden_size"])
         self.heads = nn.Linear(config["hidden_size"], 2)
 
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor) -> Any:
         """Judge a padded batch."""
         hidden = self.enc(input_ids, attention_mask, token_type_ids)
-        return self.heads(torch.tanh(self.pool(read(hidden, token_type_ids, attention_mask, self.enc.pooling))))
+        return self.heads(torch.tanh(self.pool(read(hidden, token_type_ids, attention_mask))))
 
 
 def load_checkpoint(folder: Path) -> CrossEncoder:
@@ -213,19 +210,21 @@ class Variant:
 
     ``weights`` compresses the weights alone to int8; ``smooth`` quantises weights and activations, calibrated, with
     that strength of smooth-quant (-1 turns it off); ``half`` stores what is left in fp16, as the checkpoint does;
-    ``hint`` is the precision it is worked out in.
+    ``hint`` is the precision it is worked out in, ``group`` how many activations are rounded to 8 bits together (0:
+    none is).
     """
 
     name: str
     hint: str = "f32"
+    group: int = 0
     weights: nncf.CompressWeightsMode | None = None
     smooth: float | None = None
     half: bool = False
 
 
-SHIPPED = Variant(name="int8 weights, bf16", weights=nncf.CompressWeightsMode.INT8_SYM, half=True, hint="bf16")
+WEIGHTS = Variant(name="int8 weights, bf16", weights=nncf.CompressWeightsMode.INT8_SYM, half=True, hint="bf16")
+SHIPPED = replace(WEIGHTS, name="int8 weights and activations, bf16", group=ACTIVATION_GROUP)
 HALF = Variant(name="fp16 weights, bf16", half=True, hint="bf16")
-WEIGHTS = Variant(name="int8 weights, dynamic int8", weights=nncf.CompressWeightsMode.INT8_SYM)
 PTQ = Variant(name="PTQ int8, smooth-quant 0.95", smooth=0.95)
 VARIANTS = (
     Variant(name="fp32"),
@@ -233,6 +232,7 @@ VARIANTS = (
     HALF,
     WEIGHTS,
     SHIPPED,
+    replace(SHIPPED, name="int8 weights and activations, fp32", hint="f32"),
     PTQ,
     replace(PTQ, name="PTQ int8, smooth-quant 0.5", smooth=0.5),
     replace(PTQ, name="PTQ int8, no smooth-quant", smooth=-1),
@@ -264,13 +264,13 @@ def quantise(model: ov.Model, tokenizer: PairTokenizer, calibration: Sequence[Te
     )
 
 
-def compile_file(path: Path, hint: str) -> ov.CompiledModel:
-    """Compile as the proxy does, but for int8 weights at fp32: those with dynamic 8-bit activations, for comparison."""
+def compile_file(path: Path, variant: Variant) -> ov.CompiledModel:
+    """Compile as the proxy does, on one thread."""
     options = {
-        "INFERENCE_PRECISION_HINT": hint,
+        "INFERENCE_PRECISION_HINT": variant.hint,
         "INFERENCE_NUM_THREADS": 1,
         "NUM_STREAMS": 1,
-        "DYNAMIC_QUANTIZATION_GROUP_SIZE": 32 if hint == "f32" else 0,
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE": variant.group,
     }
     return ov.Core().compile_model(path, "CPU", options)
 
@@ -322,7 +322,7 @@ def compare(checkpoint: Path, data: Path) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.xml"
             ov.save_model(build(checkpoint, variant, calibration), path, compress_to_fp16=variant.half)
-            compiled, size = compile_file(path, variant.hint), path.with_suffix(".bin").stat().st_size / 1e6
+            compiled, size = compile_file(path, variant), path.with_suffix(".bin").stat().st_size / 1e6
             scores = scores_of(compiled, tokenizer, check)
             reference = scores if reference is None else reference
             apart = [_spread(column) for column in np.abs(scores - reference).T]

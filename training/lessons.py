@@ -90,13 +90,13 @@ def pairs(rng: random.Random, langs: tuple[str, ...], kept_out: Callable[[str], 
     for group, document in documents(langs):
         index = EvidenceIndex(GroundingContext.of([Source(text=document["source"])], None), _token_spans)
         for question in document["questions"]:
-            seen: set[str] = set()
+            seen: set[tuple[str, bool]] = set()
             for answer in question["answers"]:
                 told = lessons(document, question["query"], answer)
                 for lesson in told:
-                    if lesson.asserted in seen:
+                    if (lesson.asserted, lesson.ok) in seen:
                         continue  # answers that differ in one sentence share the others
-                    seen.add(lesson.asserted)
+                    seen.add((lesson.asserted, lesson.ok))
                     if kept_out(group):
                         label = int(lesson.ok)
                         yield Example(document["source"], lesson.asserted, label, GROUNDING, "lessons", group)
@@ -156,7 +156,7 @@ def _relevance(
     if not told:
         return
     if question.get("broad"):
-        if rng.random() < BROAD_SHARE:
+        if answer["relevant"] and rng.random() < BROAD_SHARE:
             yield pair(statement(told[0].claim), 1)
         return
     if not answer["relevant"]:

@@ -33,7 +33,7 @@ WORDS = 150_000
 
 BLOCK = 32
 SPECIAL = ("[CLS]", "[PAD]", "[SEP]", "[UNK]")
-"""By the ids that the pieces ``<s> <pad> </s> <unk>`` have: BERT's names, so that one reader does for both models."""
+"""By the ids that the pieces ``<s> <pad> </s> <unk>`` have: BERT's names, which the proxy's reader asks for."""
 
 SPACE = "\u2581"
 

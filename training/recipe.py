@@ -10,7 +10,7 @@ checkpoint. Every step has a fixed seed; training stops by the clock, so two mac
 
 Either learns on short pairs first, then on all, and last on answers as assistants write them, with a little of all. The
 multilingual model has a step between; the mean of its first two checkpoints forgets less of other languages, that of
-the English model's last two less of plain entailment.
+either model's last two less of plain entailment.
 """
 
 from __future__ import annotations
@@ -50,27 +50,26 @@ class Recipe:
         self._step(None, "export_openvino.py", "export", "--checkpoint", last, "--out", out)
         judged = ("--judged", self._work / "judged.npz", "--report", self._work / "ablation.json")
         held_out = [self._work / mix / "held_out.jsonl" for mix in mixes[-2:]]
-        prior = ("--prior", 0.42) if model == "multilingual" else ()
-        self._step(None, "fit.py", "--data", self._data, "--model", out, "--held-out", *held_out, *judged, *prior)
+        self._step(None, "fit.py", "--data", self._data, "--model", out, "--held-out", *held_out, *judged)
 
     def _english(self) -> Path:
         first = self._train("first", "english-first", 8, "--lr", 2e-4, "--head-lr", 8)
         main = self._train("main", "english", 120, "--lr", 1.8e-4, "--init", first)
         last = self._train("last", "english-last", 19, "--lr", 6e-5, "--init", main, "--seed", 3)
-        mean = self._mean(main, last)
+        mean = self._mean("mean", main, last, 0.6)
         return self._train("int8", "english-last", 1.5, "--lr", 1.5e-5, "--init", mean, "--int8", "--seed", 2)
 
     def _multilingual(self) -> Path:
         first = self._train("first", "multilingual-first", 18, "--lr", 1.5e-4, "--head-lr", 8)
         middle = self._train("middle", "multilingual-middle", 38, "--lr", 1.2e-4, "--init", first)
-        mean = self._mean(first, middle)
+        mean = self._mean("mean", first, middle, 0.6)
         main = self._train("main", "multilingual", 90, "--lr", 1e-4, "--init", mean, "--seed", 7)
-        last = self._train("last", "multilingual-last", 15, "--lr", 4e-5, "--init", main, "--seed", 3)
-        return self._train("int8", "multilingual-last", 3, "--lr", 2e-5, "--init", last, "--int8", "--seed", 2)
+        last = self._train("last", "multilingual-last", 80, "--lr", 8e-5, "--init", main, "--seed", 3)
+        return self._mean("last-mean", main, last, 0.7)
 
-    def _mean(self, first: Path, second: Path) -> Path:
-        """The mean of two checkpoints, the second at 0.6: it forgets less of what only the first was shown."""
-        mean, parts = self._work / "mean", ("--first", first, "--second", second, "--share", 0.6)
+    def _mean(self, name: str, first: Path, second: Path, share: float) -> Path:
+        """The mean of two checkpoints, ``share`` of the second: it forgets less of what only the first was shown."""
+        mean, parts = self._work / name, ("--first", first, "--second", second, "--share", share)
         self._step(mean / "model.safetensors", "average.py", *parts, "--out", mean)
         return mean
 

@@ -1,7 +1,7 @@
 """Train the two-head cross-encoder on a mix.
 
     python training/train.py --base DIR --mix DIR/mix.npz --out DIR [--init DIR] [--minutes 70] [--lr 1.2e-4]
-        [--head-lr 8] [--pooling segments] [--seed 1] [--int8]
+        [--head-lr 8] [--seed 1] [--int8]
 
 ``--base`` holds the encoder (``model.safetensors``, ``config.json``); ``--init`` goes on from a checkpoint of this
 script instead. Killed, it goes on from its last checkpoint (one every few minutes) when started again with the same
@@ -59,18 +59,17 @@ SMALLEST = 1e-8
 class CrossEncoder(nn.Module):
     """``[CLS] premise [SEP] hypothesis [SEP]`` to two logits: grounding, relevance."""
 
-    def __init__(self, folder: Path, pooling: str) -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__()
         config = AutoConfig.from_pretrained(folder, attention_probs_dropout_prob=0.0, hidden_dropout_prob=0.0)
-        config.pair_pooling = pooling
         self.enc = AutoModel.from_config(config, add_pooling_layer=False, attn_implementation="eager")
-        self.pool = nn.Linear(config.hidden_size * PARTS[pooling], config.hidden_size)
+        self.pool = nn.Linear(config.hidden_size * PARTS, config.hidden_size)
         self.heads = nn.Linear(config.hidden_size, 2)
 
     def forward(self, **inputs: torch.Tensor) -> torch.Tensor:
         """Logits, shape (batch, 2)."""
         hidden = self.enc(**inputs).last_hidden_state
-        seen = read(hidden, inputs["token_type_ids"], inputs["attention_mask"], self.enc.config.pair_pooling)
+        seen = read(hidden, inputs["token_type_ids"], inputs["attention_mask"])
         return self.heads(torch.tanh(self.pool(seen)))
 
 
@@ -159,11 +158,9 @@ class Mix:
 
 def start(args: argparse.Namespace) -> CrossEncoder:
     """The model to begin with: an encoder with fresh heads, or a checkpoint."""
-    model = CrossEncoder(args.base, args.pooling)
+    model = CrossEncoder(args.base)
     if args.init:
         weights = {name: value.float() for name, value in load_file(args.init / "model.safetensors").items()}
-        missing = model.pool.in_features - weights["pool.weight"].shape[1]
-        weights["pool.weight"] = nn.functional.pad(weights["pool.weight"], (0, missing))  # it read [CLS] alone before
         model.load_state_dict(weights)
         return model
     weights = load_file(args.base / "model.safetensors")
@@ -288,7 +285,6 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=math.inf)
     parser.add_argument("--lr", type=float, default=1.5e-4)
     parser.add_argument("--head-lr", type=float, default=1.0, help="times --lr, for the heads")
-    parser.add_argument("--pooling", choices=PARTS, default="segments")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--int8", action="store_true")
     args = parser.parse_args()

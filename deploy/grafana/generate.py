@@ -456,6 +456,8 @@ def below(check: str) -> Json:
     part = in_range(f"groundwarden_score_bucket{{{selector}}}", "le")
     whole = in_range(f"groundwarden_score_count{{{selector}}}")
     about = f"Share of answers that score at most so much: what about this {check} threshold would block."
+    if check == "relevance":
+        about += " From 0.85 on that is too much: once a claim has it, none after it is asked."
     title = f"Caught by a {check} threshold of"
     return bars(
         title, about, "percentunit", query(f"{part} / ignoring (le) group_left () {whole}", "{{le}}", instant=True)

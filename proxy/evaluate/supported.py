@@ -23,7 +23,7 @@ from proxy.evaluate.catalogue import PATIENCE, Result
 from proxy.evaluate.f1 import f1
 from proxy.grounding.claims import split_claims
 from proxy.grounding.errors import Overloaded, ScoringError
-from proxy.grounding.types import CheckKind, GroundingContext, Rule, Source
+from proxy.grounding.types import MAX_THRESHOLD, CheckKind, GroundingContext, Rule, Source
 from proxy.grounding.verdict import decide, must_check
 from proxy.guard.assess import Assessor, terms_of
 
@@ -140,8 +140,12 @@ class Supported:
 
 
 def _asking(policy: Policy, kinds: Collection[CheckKind]) -> Policy:
-    """The policy, made to score these checks and no other, whatever it does with the scores."""
-    rules = ((CheckKind.GROUNDING, policy.grounding), (CheckKind.RELEVANCE, policy.relevance))
+    """The policy, made to score these checks and no other, whatever it does with the scores.
+
+    All claims are asked for relevance: under the policy's own threshold one that is relevant enough would do.
+    """
+    relevance = replace(policy.relevance, threshold=MAX_THRESHOLD)
+    rules = ((CheckKind.GROUNDING, policy.grounding), (CheckKind.RELEVANCE, relevance))
     return policy.model_copy(
         update={kind.value: replace(rule, action="flag" if kind in kinds else "off") for kind, rule in rules}
     )

@@ -38,7 +38,8 @@ _STRETCHES = re.compile("[のとや・]")
 
 
 _BROAD = re.compile(
-    r"\b(?:summari[sz]e|summary (?:of|please)|sum up|tl;?dr|an? (?:short |brief |quick )?(?:summary|overview)|"
+    r"\b(?:summari[sz]e|summary of|summary,? please|sum (?:.{1,40} )?up|recap|gist|tl;?dr|"
+    r"an? (?:short |brief |quick )?(?:summary|overview)|"
     r"(?:key|main) (?:points|facts|ideas|takeaways)|(?:tell|told) me (?:more |something )?about|"
     r"what(?:'s| is| are| does| do) (?:this|the|these) (?:document|text|article|page|report|e-?mail|source)s? "
     r"(?:about|say)|"
@@ -210,3 +211,11 @@ def questions_in(query: str) -> list[str]:
     found = [part.split(None, 1)[-1] if at and _JOINED.match(part) else part for at, part in enumerate(parts) if part]
     found = [f"{part}?" for part in found if len(part.split()) > 1 or not part.isascii()]
     return found if len(found) > 1 else []
+
+
+def asked_apart(query: str) -> bool:
+    """Whether a query is nothing but its questions: each has a mark of its own, and none was parted by a guess."""
+    return len(questions_in(query)) == len(_MARKED.findall(query.strip())) > 1
+
+
+_MARKED = re.compile(r"[?？](?=\s|\Z)")

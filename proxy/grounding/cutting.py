@@ -165,7 +165,7 @@ class Segmenter:
 
 
 def weight(text: str) -> int:
-    """Length of a text as the scorer feels it, in Latin letters: an English vocabulary takes other scripts apart.
+    """Length of a text as the scorer feels it, in Latin letters: a small vocabulary takes other scripts apart.
 
     A Greek, Cyrillic, Arabic or Indic letter counts 2, an ideograph, kana or Thai letter 3, a Hangul syllable 5.
     """

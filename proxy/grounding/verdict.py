@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _ENFORCED = frozenset({"block", "redact"})
 
+ENOUGH = 0.85
+"""Relevance of a claim at which, if the threshold is reached too, no claim after it is asked for its own."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
@@ -57,6 +60,11 @@ def proves_relevant(result: ClaimResult, terms: Terms) -> bool:
     """Whether one claim's result settles that the answer is relevant: relevance is the maximum over the claims."""
     check = Check(kind=CheckKind.RELEVANCE, rule=terms.relevance, score=result.relevance)
     return check.score is not None and not check.below
+
+
+def relevant_enough(relevance: float | None, rule: Rule) -> bool:
+    """Whether the claims after one of this relevance need not be asked for theirs."""
+    return relevance is not None and relevance >= max(ENOUGH, rule.threshold)
 
 
 def decide(results: Sequence[ClaimResult], terms: Terms) -> Verdict:
@@ -144,9 +152,14 @@ def _redacted(
 
 
 def _relevance(judged: Sequence[ClaimResult], rule: Rule) -> float | None:
-    """Maximum over the claims: one relevant piece makes the answer relevant (Bedrock's rule)."""
-    known = [result.relevance for result in judged if result.relevance is not None]
-    if len(known) == len(judged):
+    """Maximum over the claims: one relevant piece makes the answer relevant (Bedrock's rule).
+
+    Those after the first that is relevant enough do not count: some of them may have been asked, and some not.
+    """
+    enough = next((at for at, result in enumerate(judged) if relevant_enough(result.relevance, rule)), len(judged))
+    counted = judged[: enough + 1]
+    known = [result.relevance for result in counted if result.relevance is not None]
+    if len(known) == len(counted):
         return max(known, default=1.0)
     highest = max(known, default=0.0)
     settled = not Check(kind=CheckKind.RELEVANCE, rule=rule, score=highest).below

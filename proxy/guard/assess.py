@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from proxy.grounding.asked import asks_broadly, questions_in
+from proxy.grounding.asked import asked_apart, asks_broadly, questions_in
 from proxy.grounding.binding import Piece, evidence_for, spoken_of
 from proxy.grounding.claims import hypothesis, is_fragment, is_in_table, split_claims, statement
 from proxy.grounding.errors import CallerError, ScoringError
@@ -28,7 +28,7 @@ from proxy.grounding.types import (
     Verdict,
     Window,
 )
-from proxy.grounding.verdict import Terms, decide, must_check
+from proxy.grounding.verdict import Terms, decide, must_check, relevant_enough
 from proxy.guard.caching import CachingScorer
 
 if TYPE_CHECKING:
@@ -45,15 +45,14 @@ NEAREST = 2
 """Sentences that are scored before the others: most supported claims need no more."""
 
 ENOUGH = 0.85
-"""Support at which, if the threshold is reached too, further evidence is not looked at; and relevance of a claim at
-which, if that threshold is reached too, no claim after it is asked for its own: an answer's is that of its best."""
+"""Support at which, if the threshold is reached too, further evidence is not looked at."""
 
 WHOLE_MARGIN = 32
 """Tokens left free beside the evidence and the claim, for a scorer that reads all of it at once."""
 
 QUERY_WINDOWS = 4
 """A query longer than one window is cut like a source, and one of several questions into these; an answer to any of its
-first parts is relevant. Each part costs every claim a pair, so that questions stand for the query that they are of."""
+first parts is relevant. Each part costs a claim a pair, so a query that is all questions is not asked besides."""
 
 QUERY_TOKENS = 128
 OWN_LOGIT, SOURCE_LOGIT, SOURCE_BIAS = 0.24, 0.48, 0.28
@@ -165,7 +164,8 @@ class _CachingAssessor(Assessor):
 
 def _parts_of(query: str, windows: list[str]) -> list[str]:
     questions = questions_in(query)
-    return questions if questions and len(windows) == 1 else [*windows, *questions]
+    for_all = len(windows) == 1 and len(questions) <= QUERY_WINDOWS and asked_apart(query)
+    return questions if for_all else [*windows, *questions]
 
 
 def without_scoring(policy: Policy, context: GroundingContext) -> Verdict | None:
@@ -363,8 +363,8 @@ class Judging:
         found.sort(key=lambda each: -each[1])
         if relevance is not None and relevance < OWN_ENOUGH:
             relevance = max(relevance, await self._relevance_of_source(queries, {alone, asserted}, found, relevance))
-        if relevance is not None and relevance >= max(ENOUGH, self._terms.relevance.threshold):
-            self._asks_relevance = self._terms.grounding.action == "redact"  # where the claim may have to leave
+        if self._terms.grounding.action != "redact" and relevant_enough(relevance, self._terms.relevance):
+            self._asks_relevance = False  # under redact the claim may have to leave
         return ClaimResult(
             claim=claim, support=found[0][1] if found else None, relevance=relevance, evidence=_evidence(found)
         )
@@ -380,7 +380,7 @@ class Judging:
         piece, support = next(((piece, support) for piece, support in found if piece.sentence), (None, 0.0))
         if piece is None or support < _SUPPORTED:
             return 0.0
-        if any(map(asks_broadly, queries)):
+        if asks_broadly(self._prepared.context.query or ""):
             return support
         sentence = self._prepared.index.rows.read(piece.parts[-1]).told
         if said & {sentence, piece.parts[-1].text}:

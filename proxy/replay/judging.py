@@ -5,10 +5,11 @@ known is taken at both its ends, and an answer that was stopped early with and w
 ways lead to the same outcome that one is certain; else the outcomes are told as what it may be, with the reasons why.
 
 A score depends a little on the policy that asked for it (``guard/assess.py``): evidence is looked for until support
-reaches 0.85 or a threshold, of grounding or of citations; a claim whose relevance falls short is lent that of the
-sentence that supports it most; and one that leans on the claim before is asked about alone where that would let it
-pass, or be cited. So a changed threshold leaves some scores as a bound; they are treated as one. That the scorer fails
-where it did not, or was not asked, is not among the ways.
+reaches 0.85 or a threshold, of grounding or of citations; no claim is asked for its relevance once one before it has
+0.85, or the threshold; a claim whose relevance falls short is lent that of the sentence that supports it most; and one
+that leans on the claim before is asked about alone where that would let it pass, or be cited. So a changed threshold
+leaves some scores as a bound; they are treated as one. That the scorer fails where it did not, or was not asked, is not
+among the ways.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from proxy.grounding.errors import CallerError
 from proxy.grounding.types import CheckKind, Claim, ClaimResult, Outcome
-from proxy.grounding.verdict import decide, must_check
+from proxy.grounding.verdict import decide, must_check, relevant_enough
 from proxy.guard.assess import ENOUGH, OWN_ENOUGH, enforce_sizes, shape_settles, terms_for
 from proxy.guard.record import ERROR
 from proxy.guard.redaction import blocked_instead
@@ -180,6 +181,7 @@ class _Choice:
     def __init__(self, row: Row, choice: Choice, rules: Rules, policy: Policy, *, anew: bool) -> None:
         self._choice, self._rules, self._policy, self._anew = choice, rules, policy, anew
         self._why: set[str] = set()
+        self._relevant = False
         queried = row.query_chars > 0 and "tool_calls" not in choice.carries
         self._terms: Terms = terms_for(policy, relevance_applies=queried)
 
@@ -217,6 +219,7 @@ class _Choice:
 
     def _ways(self) -> Iterator[list[ClaimResult]]:
         """The claims' results in every way that they may have been; one when all is known."""
+        self._relevant = any(map(self._surely_relevant, self._choice.claims))
         bounds = [self._bounds(scored) for scored in self._choice.claims]
         known = [self._known(scored, bound) for scored, bound in zip(self._choice.claims, bounds, strict=True)]
         ends = [known]
@@ -262,10 +265,20 @@ class _Choice:
             support = self._unscored(result.support, recalibrated) or self._support(scored)
         if terms.relevance.active and terms.relevance_applies:
             unsure = support is not None
-            relevance = self._unscored(result.relevance, recalibrated) or self._relevance(scored, unsure=unsure)
+            if result.relevance is not None or not self._relevant:
+                relevance = self._unscored(result.relevance, recalibrated) or self._relevance(scored, unsure=unsure)
         if support is None and relevance is None:
             return None
         return _Bounds(support=support, relevance=relevance)
+
+    def _surely_relevant(self, scored: Scored) -> bool:
+        """Whether a claim is relevant enough, now too, for others not to be asked."""
+        redacts = self._terms.grounding.action == "redact"
+        if redacts or not relevant_enough(scored.result.relevance, self._terms.relevance):
+            return False
+        before = set(self._why)
+        bounds, self._why = self._bounds(scored), before
+        return bounds is None or bounds.relevance is None
 
     def _unknown(self, why: str) -> _Bounds:
         self._why.add(why)

@@ -14,30 +14,19 @@ if TYPE_CHECKING:
 class RoutedModel:
     """A ``Model`` that gives a pair to ``other`` if ``to_other`` says so, and else to ``main``.
 
-    ``spans_of_other`` says whose tokens a text is cut by; ``main``'s without it. ``name`` is ``main``'s unless given,
-    ``max_tokens`` is ``main``'s, and no more than ``other``'s where that cuts texts too.
+    Its name, its limit and the tokens that texts are cut by are those of ``main``.
     """
 
-    def __init__(
-        self,
-        main: Model,
-        other: Model,
-        *,
-        to_other: Callable[[Pair], bool],
-        spans_of_other: Callable[[str], bool] | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.name = name or main.name
-        self.max_tokens = main.max_tokens if spans_of_other is None else min(main.max_tokens, other.max_tokens)
+    def __init__(self, main: Model, other: Model, *, to_other: Callable[[Pair], bool]) -> None:
+        self.name = main.name
+        self.max_tokens = main.max_tokens
         self.evidence = main.evidence
         self._main, self._other = main, other
         self._to_other = to_other
-        self._spans_of_other = spans_of_other
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Character spans of the tokens of ``text``, in order. Safe to call from any thread."""
-        others = self._spans_of_other is not None and self._spans_of_other(text)
-        return (self._other if others else self._main).token_spans(text)
+        return self._main.token_spans(text)
 
     def lengths(self, pairs: Sequence[Pair]) -> list[int]:
         """Tokens of each pair as its model will read it."""

@@ -55,6 +55,15 @@ async def test_scores_are_the_policys(caplog):
     assert "under the policy's threshold of 0.5" in found["relevance"].reason
 
 
+async def test_relevance_is_the_best_of_all_claims():
+    """Also of those that a proxy would not ask any more."""
+    turn = Turn(query=TURN.query, response="It opens at nine. Tea is free. We open early.", sources=TURN.sources)
+    scorer = TableScorer({}, {"nine": 0.9, "Tea": 0.1, "early": 0.97})
+    found = await Supported(scorer, Policy()).measure(turn, ["relevance"])
+    assert found["relevance"].properties["relevance"] == 0.97
+    assert len(found["relevance"].properties["claims"]) == 3
+
+
 async def test_the_weakest_claim_decides_and_is_named():
     """As in the proxy; with `aggregate: mean` their mean does."""
     turn = Turn(response="It opens at nine. Tea is free.", sources=TURN.sources)

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.grounding.asked import asks_broadly, is_question, last_read_with, questions_in, reply_in, reply_to
+from proxy.grounding.asked import (
+    asked_apart,
+    asks_broadly,
+    is_question,
+    last_read_with,
+    questions_in,
+    reply_in,
+    reply_to,
+)
 
 NO = """
 No.|No, wash it by hand.|**No.** Wash it.|A: No|Answer: No.|- No - wash it.|Nope!|Unfortunately not.|Sadly, no.
@@ -117,12 +125,35 @@ def test_a_query_of_several_questions_is_parted(query, questions):
 
 
 @pytest.mark.parametrize(
+    ("query", "apart"),
+    [
+        ("What does it cost? When does it open?", True),
+        ("What does it cost?\nWhen does it open?", True),
+        ("What does it cost, and when does it open?", False),
+        ("What do a trust and will cost?", False),
+        ("I am from Spain. Is it open? And when?", False),
+        ("Is it open? I am from Spain.", False),
+        ("Why?", False),
+        ("", False),
+    ],
+)
+def test_questions_stand_apart_by_marks_of_their_own(query, apart):
+    """What was parted at a word is a guess, and what has no mark may be no question."""
+    assert asked_apart(query) is apart
+
+
+@pytest.mark.parametrize(
     ("query", "broad"),
     [
         ("Summarise the article.", True),
         ("Can you give me a short summary?", True),
         ("Tell me about the strike.", True),
         ("What does this document say?", True),
+        ("Give me the gist.", True),
+        ("Sum this up in two sentences.", True),
+        ("Recap the call for me", True),
+        ("Short summary, please.", True),
+        ("What is the sum of both?", False),
         ("What happened?", True),
         ("Fasse den Text bitte zusammen.", True),
         ("Résumez cet article.", True),

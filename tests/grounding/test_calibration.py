@@ -13,7 +13,7 @@ from proxy.grounding.types import CheckKind
 BENT = Curve(knots=((0.0, 0.0), (0.5, 0.2), (1.0, 1.0)), method="platt", rows=60, positives=20)
 WHOLE = {
     "groundwarden_calibration": 1,
-    "scorer": "embedded/minilm",
+    "scorer": "embedded/1",
     "grounding": {"method": "platt", "rows": 60, "positives": 20, "knots": [[0, 0], [0.5, 0.2], [1, 1]]},
     "relevance": None,
 }
@@ -69,7 +69,7 @@ def test_the_weakest_claim_stays_the_weakest(curve, scores):
 
 def test_each_check_has_a_map_of_its_own():
     """Grounding's map does nothing to relevance."""
-    calibration = Calibration(scorer="embedded/minilm", grounding=BENT)
+    calibration = Calibration(scorer="embedded/1", grounding=BENT)
 
     assert calibration.apply(CheckKind.GROUNDING, 0.5) == 0.2
     assert calibration.apply(CheckKind.RELEVANCE, 0.5) == 0.5
@@ -77,9 +77,9 @@ def test_each_check_has_a_map_of_its_own():
 
 def test_a_calibration_suits_the_scorer_it_was_fitted_for():
     """Another scorer's scores say something else; no calibration at all suits every scorer."""
-    calibration = Calibration(scorer="embedded/minilm", grounding=BENT)
+    calibration = Calibration(scorer="embedded/1", grounding=BENT)
 
-    assert calibration.suits("embedded/minilm")
+    assert calibration.suits("embedded/1")
     assert not calibration.suits("remote/other")
     assert Calibration().suits("remote/other")
 
@@ -147,4 +147,4 @@ def _changed(change):
 
 def test_the_whole_file_is_read():
     """What the refusals above begin from is itself right."""
-    assert Calibration.read(json.dumps(WHOLE)) == Calibration(scorer="embedded/minilm", grounding=BENT)
+    assert Calibration.read(json.dumps(WHOLE)) == Calibration(scorer="embedded/1", grounding=BENT)

@@ -149,10 +149,33 @@ async def test_a_long_query_is_asked_in_parts():
 async def test_questions_are_asked_each_and_not_together():
     """An answer to either is relevant; the query that holds both is not asked besides."""
     scorer = TableScorer({}, {"two": 0.9, "one": 0.2})
-    query = "Is number one it, and what is number two?"
+    query = "Is number one it? And what is number two?"
     verdict = await judge(scorer, "This is it.", context_of("This is it.", query=query))
     asked = [pair.premise for pair in scorer.asked if pair.kind is RELEVANCE]
     assert (asked, verdict.score(RELEVANCE)) == (["Is number one it?", "what is number two?"], 0.9)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What do a trust and will cost?",
+        "I am from Spain. Is it open?",
+        "One? Is two? Is three? Is four? Is five? Is six?",
+    ],
+)
+async def test_a_query_whose_parts_are_guessed_or_too_many_is_asked_whole_too(query):
+    """What is no question, or has no room, is part of the whole."""
+    scorer = TableScorer({}, {"": 0.2})
+    await judge(scorer, "This is it.", context_of("This is it.", query=query))
+    assert query in {pair.premise for pair in scorer.asked if pair.kind is RELEVANCE}
+
+
+async def test_a_broad_part_makes_the_query_broad():
+    """Whatever the source says is an answer, though other questions are asked besides."""
+    scorer = TableScorer({}, {"": 0.1})
+    query = "Summarise this. Who called? What did they want?"
+    verdict = await judge(scorer, "This is it.", context_of("This is it.", query=query))
+    assert verdict.score(RELEVANCE) == 1.0
 
 
 @pytest.mark.parametrize("query", [None, "", " \n"])
@@ -191,6 +214,15 @@ async def test_what_may_still_be_asked_for_is_scored(relevance, rules):
     """A better claim may come, the policy may want more, the claim may have to leave: all are asked."""
     verdict = await judge(TableScorer({}, {"": relevance}), MANY, **rules)
     assert [found.relevance for found in verdict.claims] == [relevance] * 9
+
+
+async def test_relevance_does_not_hang_on_which_claim_is_scored_first():
+    """Claims behind the first that is relevant enough do not count, though some may have been asked."""
+    for slow in ("0", "1"):
+        scorer = SlowScorer(0.05, slow, {})
+        scorer.judge = lambda pair: {"0": 0.86, "1": 0.99}.get(pair.hypothesis[-2], 0.95)
+        verdict = await judge(scorer, MANY)
+        assert verdict.score(RELEVANCE) == 0.86
 
 
 async def test_a_claim_of_which_relevance_was_not_asked_is_no_failure():

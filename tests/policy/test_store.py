@@ -437,7 +437,7 @@ def test_a_policy_is_checked_alone_with_those_it_extends(tmp_path):
     assert "ends in .yaml" in str(policy_problems(tmp_path / "a.txt")[0])
 
 
-def calibration(middle: float, scorer: str = "embedded/minilm") -> Calibration:
+def calibration(middle: float, scorer: str = "embedded/1") -> Calibration:
     """A calibration that lifts 0.5 to ``middle``."""
     knots = ((0.0, 0.0), (0.5, middle), (1.0, 1.0))
     return Calibration(scorer=scorer, grounding=Curve(knots=knots, method="platt", rows=60, positives=30))
@@ -493,7 +493,7 @@ def test_a_calibration_through_extends_is_relative_to_the_file_that_names_it(tmp
         ("calibration: bad.json", "names a file that cannot be used: is not valid JSON"),
         ("calibration: bytes.json", "names a file that cannot be used: is not UTF-8 text"),
         ("calibration: big.json", "names a file larger than"),
-        ("calibration: other.json", "for the scorer remote/x, and scores come from embedded/minilm; fit one"),
+        ("calibration: other.json", "for the scorer remote/x, and scores come from embedded/1; fit one"),
         ("calibration: a.yaml", "names a file that cannot be used: is not valid JSON"),
         ("calibration: 5", "must be the path of a calibration file, or null"),
         ("calibration: {method: platt}", "must be the path of a calibration file"),
@@ -510,7 +510,7 @@ def test_a_calibration_that_cannot_be_used_is_a_problem_of_its_line(tmp_path, wr
     (tmp_path / "other.json").write_text(calibration(0.2, scorer="remote/x").text)
     write(tmp_path, a=f"description: x\n{written}", b="extends: a")
     with pytest.raises(ConfigError) as caught:
-        store_of(tmp_path, scorer="embedded/minilm").load()
+        store_of(tmp_path, scorer="embedded/1").load()
     [problem] = caught.value.problems
     assert (problem.file.name, problem.line) == ("a.yaml", 2)
     assert words in str(problem)
@@ -577,13 +577,13 @@ def test_a_store_told_what_scores_come_from_takes_only_calibrations_for_it(tmp_p
     write(tmp_path, acme="calibration: cal.json")
     store = store_of(tmp_path)
     before = store.load()
-    store.expect("embedded/minilm")
+    store.expect("embedded/1")
     assert store.snapshot.version == before.version
 
     (tmp_path / "cal.json").write_text(calibration(0.2, scorer="remote/x").text)
     assert store.refresh().result == "failure"
     (tmp_path / "cal.json").write_text(calibration(0.2).text)
-    with pytest.raises(ConfigError, match="for the scorer embedded/minilm, and scores come from other"):
+    with pytest.raises(ConfigError, match="for the scorer embedded/1, and scores come from other"):
         store.expect("other")
 
 

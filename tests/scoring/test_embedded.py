@@ -16,15 +16,16 @@ from proxy.grounding.types import CheckKind, Pair
 from proxy.scoring.embedded import (
     MODEL_FOLDER,
     MODEL_NAME,
-    MULTILINGUAL_FOLDER,
+    RELEVANCE_FOLDER,
     EmbeddedModel,
     _sigmoid,
     embedded_model,
     rounded_length,
 )
+from proxy.scoring.tokens import SLICE_CHARS
 
 if TYPE_CHECKING:
-    from proxy.scoring.base import Model
+    from proxy.scoring.routed import RoutedModel
 
 GOLDEN = Path(__file__).parent / "golden_fp32.jsonl"
 """Made by ``training/export_openvino.py golden``: synthetic pairs and their fp32 scores."""
@@ -91,8 +92,8 @@ def test_the_golden_pairs_are_many_and_of_all_lengths(long_model: EmbeddedModel,
 
 
 def test_less_precise_arithmetic_moves_scores_little(long_model: EmbeddedModel, golden: list) -> None:
-    """99 of 100 pairs must stay within 0.03 of the fp32 model, whatever the machine."""
-    near = [abs(_sigmoid(long_model.logit(each)) - wanted) <= 0.03 for each, wanted in golden]
+    """99 of 100 pairs must stay within 0.05 of the fp32 model, whatever the machine."""
+    near = [abs(_sigmoid(long_model.logit(each)) - wanted) <= 0.05 for each, wanted in golden]
     assert sum(near) >= int(0.99 * len(near))
 
 
@@ -141,17 +142,17 @@ def test_any_text_is_scored(model: EmbeddedModel, text: str) -> None:
     pairs = [pair(text, "It is so.", kind) for kind in CheckKind] + [pair(SOURCE, text, kind) for kind in CheckKind]
     assert all(0 <= score <= 1 for score in model.score(pairs))
     assert all(0 < length <= model.max_tokens for length in model.lengths(pairs))
-    ends = [end for span in model.token_spans(text) for end in span]
-    assert all(0 <= end <= len(text) for end in ends)
-    assert ends == sorted(ends)
+    spans = model.token_spans(text)
+    assert all(0 <= start <= end <= len(text) for start, end in spans)
+    assert spans == sorted(spans)
 
 
 def test_token_spans_count_characters(model: EmbeddedModel) -> None:
     """Spans must be indices into the Python string, also after characters outside the basic plane or not text."""
     text = "\U0001f600 na\u00efve \ud800 caf\u00e9s, 87 m"
-    assert [text[start:end] for start, end in model.token_spans(text)] == [
-        *("\U0001f600", "na\u00efve", "\ud800", "caf\u00e9s", ",", "87", "m")
-    ]
+    found = [text[start:end] for start, end in model.token_spans(text)]
+    assert [found[0], *found[-5:]] == ["\U0001f600", "s", ",", " ", "87", " m"]
+    assert {" caf\u00e9", " \ud800"} < set(found)
 
 
 def test_a_text_cannot_forge_a_separator(model: EmbeddedModel) -> None:
@@ -250,29 +251,29 @@ def test_tokens_may_be_asked_from_any_thread(model: EmbeddedModel, golden: list)
 
 
 @pytest.fixture(scope="module")
-def both() -> Model:
-    """What ships: the English model and the multilingual one."""
+def both() -> RoutedModel:
+    """What ships: the model for all, and the one for relevance in English."""
     return embedded_model()
 
 
-def test_what_ships_fits_the_seam(both: Model) -> None:
+def test_what_ships_fits_the_seam(both: RoutedModel) -> None:
     """It must be a ``Model`` with a name and a limit, to which evidence is shown in pieces."""
     assert (both.name, both.max_tokens, both.evidence) == (MODEL_NAME, 256, "pieces")
 
 
-def test_each_pair_goes_to_the_model_of_its_language(both: Model, model: EmbeddedModel) -> None:
-    """English to the one, any other language and any two to the other; the tokens of a text likewise."""
-    other = EmbeddedModel(MULTILINGUAL_FOLDER)
-    english = pair(SOURCE, "The library opens at nine.")
-    spanish = pair("La biblioteca abre a las nueve.", "La biblioteca abre a las nueve de la mañana.")
-    mixed = pair(SOURCE, "La biblioteca abre a las nueve.")
-    assert both.score([spanish, english, mixed]) == [
-        *other.score([spanish]),
-        *model.score([english]),
-        *other.score([mixed]),
+def test_each_pair_goes_to_the_model_for_it(both: RoutedModel, model: EmbeddedModel) -> None:
+    """Relevance in English to the one; grounding, any other language and any two to the other, and so all tokens."""
+    other, question = EmbeddedModel(RELEVANCE_FOLDER), "When does the library open?"
+    english = pair(question, "The library opens at nine.", RELEVANCE)
+    spanish = pair("\u00bfCu\u00e1ndo abre la biblioteca?", "La biblioteca abre a las nueve.", RELEVANCE)
+    mixed = pair(question, "La biblioteca abre a las nueve.", RELEVANCE)
+    grounding = pair(SOURCE, "The library opens at nine.")
+    assert both.score([spanish, english, mixed, grounding]) == [
+        *model.score([spanish]),
+        *other.score([english]),
+        *model.score([mixed, grounding]),
     ]
     assert both.token_spans(SOURCE) == model.token_spans(SOURCE)
-    assert both.token_spans(spanish.premise) == other.token_spans(spanish.premise)
 
 
 FACTS = (
@@ -287,25 +288,25 @@ FACTS = (
 
 
 @pytest.mark.parametrize(("source", "true", "false"), FACTS, ids=[source[:12] for source, _, _ in FACTS])
-def test_other_languages_are_told_apart(both: Model, source: str, true: str, false: str) -> None:
+def test_other_languages_are_told_apart(model: EmbeddedModel, source: str, true: str, false: str) -> None:
     """What the source says, and what it does not, in each language that is promised."""
-    good, bad = both.score([pair(source, true), pair(source, false)])
+    good, bad = model.score([pair(source, true), pair(source, false)])
     assert good >= 0.7 > bad
 
 
 @pytest.mark.parametrize(("source", "true", "false"), FACTS[:-1], ids=[source[:12] for source, _, _ in FACTS[:-1]])
 def test_an_answer_in_another_language_than_its_source_is_ranked(
-    both: Model, source: str, true: str, false: str
+    model: EmbeddedModel, source: str, true: str, false: str
 ) -> None:
     """Scores are low then, but the right claim's is above the wrong one's. Not so in Japanese."""
-    crossed, wrong = both.score([pair("The library opens at nine.", each) for each in (true, false)])
+    crossed, wrong = model.score([pair("The library opens at nine.", each) for each in (true, false)])
     assert crossed > wrong
 
 
 @pytest.mark.parametrize("text", ["Библиотека открывается в девять.", "도서관은 아홉 시에 엽니다.", "ห้องสมุดเปิดเก้าโมง"])
-def test_what_the_model_cannot_read_is_not_supported(both: Model, text: str) -> None:
+def test_what_the_model_cannot_read_is_not_supported(model: EmbeddedModel, text: str) -> None:
     """Letters that its vocabulary lacks say nothing: not even a copy passes."""
-    assert both.score([pair(text, text)]) == [0.0]
+    assert model.score([pair(text, text)]) == [0.0]
 
 
 def test_lengths_round_up_to_few_shapes() -> None:
@@ -326,7 +327,7 @@ def test_the_import_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("folder", [MODEL_FOLDER, MULTILINGUAL_FOLDER])
+@pytest.mark.parametrize("folder", [MODEL_FOLDER, RELEVANCE_FOLDER])
 def test_a_model_folder_is_small_and_complete(folder: Path) -> None:
     """What is shipped must be the files named, with a card, and small enough for a wheel."""
     assert sorted(path.name for path in folder.iterdir()) == [
@@ -339,9 +340,9 @@ def test_long_texts_are_tokenised_in_slices(model: EmbeddedModel) -> None:
     """Slices change nothing where there are spaces: the spans are those of the whole, and cover every word."""
     words = "alpha beta, gamma-delta 12.5 " * 3000
     spans = model.token_spans(words)
-    assert [words[start:end] for start, end in spans[:4]] == ["alpha", "beta", ",", "gamma"]
+    assert "".join(words[start:end] for start, end in spans).split() == words.split()
     assert spans == sorted(spans)
-    assert {words[start:end] for start, end in spans} == set("alpha beta , gamma - delta 12 . 5".split())
-    assert len(spans) == 9 * 3000
+    once = len(model.token_spans("alpha beta, gamma-delta 12.5")) * 3000
+    assert once <= len(spans) <= once + len(words) // SLICE_CHARS + 1  # a slice's last space may be a token
     endless = model.token_spans("x" * 100_000)
     assert (endless[0][0], endless[-1][1]) == (0, 100_000)

@@ -72,14 +72,3 @@ def test_it_counts_and_is_named_as_the_main_model(models):
 
     assert (routed.name, routed.max_tokens, routed.evidence) == ("facts", 9, "whole")
     assert routed.token_spans("x") == [(0, 5)]
-
-
-def test_a_text_may_be_cut_by_the_tokens_of_the_other(models):
-    """Then the limit is the lower of the two; and the two together may have a name of their own."""
-    models[1].max_tokens = 7
-    routed = RoutedModel(*models, to_other=lambda _: True, spans_of_other=str.isdigit, name="both")
-
-    assert (routed.name, routed.max_tokens) == ("both", 7)
-    assert (routed.token_spans("x"), routed.token_spans("12")) == ([(0, 5)], [(0, 5)])
-    models[1].name = "any"
-    assert (routed.token_spans("x"), routed.token_spans("12")) == ([(0, 5)], [(0, 3)])

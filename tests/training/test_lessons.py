@@ -92,7 +92,7 @@ def test_what_answers_another_question_is_not_relevant(made):
 
 
 def test_to_a_broad_question_nothing_is_irrelevant(monkeypatch):
-    """ "Summarise the page." is answered by what answers other questions, and its answers may answer those."""
+    """A request to summarise is answered by what answers other questions, and its answers may answer those."""
     broad = {**DOCUMENT["questions"][1], "query": "Summarise the page.", "broad": True}
     document = {**DOCUMENT, "questions": [DOCUMENT["questions"][0], broad]}
     monkeypatch.setattr(lessons, "documents", lambda langs: [("lessons-x-0", document)])

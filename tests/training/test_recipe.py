@@ -46,7 +46,7 @@ STEPS = [
     ("average.py", "mean"),
     ("train.py", "trained-main"),
     ("train.py", "trained-last"),
-    ("train.py", "trained-int8"),
+    ("average.py", "last-mean"),
     ("export_openvino.py", "model"),
     ("fit.py", ""),
 ]
@@ -73,7 +73,7 @@ def test_the_english_base_is_the_package_s_own(ran, tmp_path):
 def test_it_goes_on_where_it_was(ran, tmp_path):
     """What is there is not made again; exporting and fitting are, for they are quick."""
     make("multilingual", tmp_path)
-    (tmp_path / "work" / "trained-int8" / "model.safetensors").unlink()
+    (tmp_path / "work" / "last-mean" / "model.safetensors").unlink()
     ran.clear()
     make("multilingual", tmp_path)
     assert ran == STEPS[-3:]
