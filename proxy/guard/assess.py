@@ -29,6 +29,7 @@ from proxy.grounding.types import (
     Window,
 )
 from proxy.grounding.verdict import Terms, decide, must_check, relevant_enough
+from proxy.grounding.words import terms
 from proxy.guard.caching import CachingScorer
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ NEAREST = 2
 
 ENOUGH = 0.85
 """Support at which, if the threshold is reached too, further evidence is not looked at."""
+
+REPEATS, DENIES, ASIDE = 0.9, 0.1, 0.5
+"""A sentence that holds this share of a claim's words and supports it no more than this says otherwise; then what holds
+no more than that share of them does not support the claim either: "There are no charges for a checking account" beside
+"Charges for a checking account are 1 %. There is no fee for a savings account."."""
 
 WHOLE_MARGIN = 32
 """Tokens left free beside the evidence and the claim, for a scorer that reads all of it at once."""
@@ -352,13 +358,17 @@ class Judging:
         lent = bool(claim.context) and not is_in_table(claim) and not is_fragment(alone)  # those mean nothing alone
         found: list[tuple[Piece, float]] = []
         relevance: float | None = None
-        for pieces in (first[:NEAREST], first[NEAREST:], then):
+        denied = False
+        nearest = first[:NEAREST]
+        for pieces in (nearest, first[NEAREST:], then):
             if (pieces or pairs) and max((support for _, support in found), default=0.0) < self._enough:
                 scores = await self._scorer.score(pairs + _grounding_pairs(pieces, asserted))
                 relevant, scores = scores[: len(pairs)], scores[len(pairs) :]
                 relevance = max((self._calibrated(CheckKind.RELEVANCE, each) for each in relevant), default=relevance)
                 supports = self._supports(pieces, scores)
                 found += await self._alone(supports, alone) if lent else supports
+                denied = denied or (pieces is nearest and _denied(asserted, supports))
+                found = _held(asserted, found) if denied else found
                 pairs = []
         found.sort(key=lambda each: -each[1])
         if relevance is not None and relevance < OWN_ENOUGH:
@@ -419,6 +429,24 @@ class Judging:
     def _calibrated(self, kind: CheckKind, score: float) -> float:
         """On the policy's own scale, if it was fitted for this scorer."""
         return self._calibration.apply(kind, score) if self._calibration.suits(self._scorer.name) else score
+
+
+def _share(asserted: str, piece: Piece) -> float:
+    """How much of a claim's words a piece holds."""
+    words = frozenset(terms(asserted))
+    return len(words.intersection(terms(piece.text))) / max(1, len(words))
+
+
+def _denied(asserted: str, nearest: Sequence[tuple[Piece, float]]) -> bool:
+    """Whether one of the nearest sentences holds the claim's words and says otherwise."""
+    return any(
+        piece.sentence and support <= DENIES and _share(asserted, piece) >= REPEATS for piece, support in nearest
+    )
+
+
+def _held(asserted: str, found: Sequence[tuple[Piece, float]]) -> list[tuple[Piece, float]]:
+    """What supports a claim of which a sentence says otherwise: only what holds as much of its words."""
+    return [(piece, min(support, DENIES) if _share(asserted, piece) <= ASIDE else support) for piece, support in found]
 
 
 def _logit(score: float) -> float:

@@ -121,6 +121,39 @@ async def test_what_the_nearest_sentences_support_is_asked_no_further():
     assert len([pair for pair in scorer.asked if pair.kind is GROUNDING]) == NEAREST
 
 
+CHARGES = "Charges for a checking account are 1%. There is no fee for opening a savings account."
+DENIAL = "There are no charges for a checking account."
+
+
+async def test_what_a_sentence_denies_is_not_supported_by_another_that_shares_few_of_its_words():
+    """The other's "no" is not that of the claim."""
+    scorer = TableScorer({"Charges for": 0.05, "There is no fee": 0.9})
+    verdict = await judge(scorer, DENIAL, context_of(CHARGES))
+    assert (verdict.outcome, verdict.score(GROUNDING)) == ("blocked", 0.1)
+
+
+@pytest.mark.parametrize(
+    ("source", "denies"),
+    [
+        (CHARGES, 0.2),  # not sure enough that it says otherwise
+        (
+            "Charges of a bank are 1%. There is no fee for opening a savings account.",
+            0.05,
+        ),  # it speaks of something else
+        (
+            "Charges for a checking account are 1%. There is no fee for a checking account any more.",
+            0.05,
+        ),  # nor the other
+    ],
+)
+async def test_what_no_sentence_denies_is_supported_by_any(source, denies):
+    """A sentence must hold the claim's words and be refused, and the other must hold few of them."""
+    scorer = TableScorer({"Charges": denies, "There is no fee": 0.9})
+    scorer.judge = lambda pair: 0.9 if "no fee" in pair.premise and pair.kind is GROUNDING else denies
+    verdict = await judge(scorer, DENIAL, context_of(source), relevance={"action": "off"})
+    assert verdict.score(GROUNDING) == 0.9
+
+
 async def test_a_swapped_fact_is_asked_of_single_sentences():
     """No window with both facts is asked about a claim that mixes them."""
     scorer = OverlapScorer()

@@ -110,7 +110,7 @@ def test_an_attribute_supports_a_claim(client: Any):
     scores = [reply.claims[0].score for reply in replies]
     assert [bool(reply.claims[0].citation_indices) for reply in replies] == [True, True, False]
     assert min(scores[:2]) > 0.7
-    assert scores[2] < 0.5
+    assert scores[2] < 0.6
 
 
 def test_every_window_of_a_long_fact_has_its_attributes(client: Any):
