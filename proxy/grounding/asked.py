@@ -203,6 +203,7 @@ _OPENERS = (
 )
 _NEXT_QUESTION = re.compile(rf"[?？]\s*(?=\S)|,?\s+(?=(?:{'|'.join(_OPENERS)})\b)", re.IGNORECASE)
 _JOINED = re.compile(rf"(?:{'|'.join(_OPENERS)})\b", re.IGNORECASE)
+_MARKED = re.compile(r"[?？](?=\s|\Z)")
 
 
 def questions_in(query: str) -> list[str]:
@@ -216,6 +217,3 @@ def questions_in(query: str) -> list[str]:
 def asked_apart(query: str) -> bool:
     """Whether a query is nothing but its questions: each has a mark of its own, and none was parted by a guess."""
     return len(questions_in(query)) == len(_MARKED.findall(query.strip())) > 1
-
-
-_MARKED = re.compile(r"[?？](?=\s|\Z)")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _ENFORCED = frozenset({"block", "redact"})
 
-ENOUGH = 0.85
+RELEVANT_ENOUGH = 0.85
 """Relevance of a claim at which, if the threshold is reached too, no claim after it is asked for its own."""
 
 
@@ -64,7 +64,7 @@ def proves_relevant(result: ClaimResult, terms: Terms) -> bool:
 
 def relevant_enough(relevance: float | None, rule: Rule) -> bool:
     """Whether the claims after one of this relevance need not be asked for theirs."""
-    return relevance is not None and relevance >= max(ENOUGH, rule.threshold)
+    return relevance is not None and relevance >= max(RELEVANT_ENOUGH, rule.threshold)
 
 
 def decide(results: Sequence[ClaimResult], terms: Terms) -> Verdict:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -181,7 +182,6 @@ class _Choice:
     def __init__(self, row: Row, choice: Choice, rules: Rules, policy: Policy, *, anew: bool) -> None:
         self._choice, self._rules, self._policy, self._anew = choice, rules, policy, anew
         self._why: set[str] = set()
-        self._relevant = False
         queried = row.query_chars > 0 and "tool_calls" not in choice.carries
         self._terms: Terms = terms_for(policy, relevance_applies=queried)
 
@@ -219,7 +219,6 @@ class _Choice:
 
     def _ways(self) -> Iterator[list[ClaimResult]]:
         """The claims' results in every way that they may have been; one when all is known."""
-        self._relevant = any(map(self._surely_relevant, self._choice.claims))
         bounds = [self._bounds(scored) for scored in self._choice.claims]
         known = [self._known(scored, bound) for scored, bound in zip(self._choice.claims, bounds, strict=True)]
         ends = [known]
@@ -265,11 +264,16 @@ class _Choice:
             support = self._unscored(result.support, recalibrated) or self._support(scored)
         if terms.relevance.active and terms.relevance_applies:
             unsure = support is not None
-            if result.relevance is not None or not self._relevant:
+            if result.relevance is not None or not self._one_is_relevant:
                 relevance = self._unscored(result.relevance, recalibrated) or self._relevance(scored, unsure=unsure)
         if support is None and relevance is None:
             return None
         return _Bounds(support=support, relevance=relevance)
+
+    @cached_property
+    def _one_is_relevant(self) -> bool:
+        """Whether what was not asked for its relevance need not be asked now either."""
+        return any(map(self._surely_relevant, self._choice.claims))
 
     def _surely_relevant(self, scored: Scored) -> bool:
         """Whether a claim is relevant enough, now too, for others not to be asked."""

@@ -13,10 +13,10 @@ from proxy.grounding.binding import SENTENCES
 from proxy.grounding.calibration import Calibration, Curve
 from proxy.grounding.errors import CallerError, Overloaded, ScoringError
 from proxy.grounding.types import CheckKind, ClaimKind, GroundingContext, Outcome, Rule, Source
+from proxy.grounding.verdict import RELEVANT_ENOUGH
 from proxy.guard.answer import AnswerPart
 from proxy.guard.assess import (
     CLAIMS_IN_FLIGHT,
-    ENOUGH,
     NEAREST,
     QUERY_WINDOWS,
     WINDOWS_PER_CLAIM,
@@ -135,21 +135,16 @@ async def test_what_a_sentence_denies_is_not_supported_by_another_that_shares_fe
 @pytest.mark.parametrize(
     ("source", "denies"),
     [
-        (CHARGES, 0.2),  # not sure enough that it says otherwise
-        (
-            "Charges of a bank are 1%. There is no fee for opening a savings account.",
-            0.05,
-        ),  # it speaks of something else
-        (
-            "Charges for a checking account are 1%. There is no fee for a checking account any more.",
-            0.05,
-        ),  # nor the other
+        pytest.param(CHARGES, 0.2, id="no sentence surely says otherwise"),
+        pytest.param(
+            CHARGES.replace("for a checking account", "of a bank"), 0.05, id="the one speaks of something else"
+        ),
+        pytest.param(CHARGES.replace("opening a savings", "a checking"), 0.05, id="the other holds as many words"),
     ],
 )
 async def test_what_no_sentence_denies_is_supported_by_any(source, denies):
     """A sentence must hold the claim's words and be refused, and the other must hold few of them."""
-    scorer = TableScorer({"Charges": denies, "There is no fee": 0.9})
-    scorer.judge = lambda pair: 0.9 if "no fee" in pair.premise and pair.kind is GROUNDING else denies
+    scorer = TableScorer({"no fee": 0.9, "Charges": denies})
     verdict = await judge(scorer, DENIAL, context_of(source), relevance={"action": "off"})
     assert verdict.score(GROUNDING) == 0.9
 
@@ -238,7 +233,7 @@ async def test_once_a_claim_is_relevant_enough_the_rest_is_not_asked(threshold, 
 @pytest.mark.parametrize(
     ("relevance", "rules"),
     [
-        (ENOUGH - 0.01, {}),
+        (RELEVANT_ENOUGH - 0.01, {}),
         (0.9, {"relevance": {"threshold": 0.91}}),
         (0.9, {"grounding": {"action": "redact"}}),
     ],
