@@ -78,6 +78,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("groundwarden")
 
+SMALL_BATCH = 1
+"""Tokens of a batch for the model that takes one pair at a time: none waits for another's."""
+
 BIG_BATCH = 4096
 """Tokens of a batch for models that may run on a GPU: one full pass of windows."""
 
@@ -90,7 +93,7 @@ def embedded_scorer(settings: EmbeddedSettings, ran: Ran = unheard) -> Scorer:
 
         return embedded_model(threads=settings.threads)
 
-    return Batcher(load, queue_pairs=settings.queue_pairs, ran=ran)
+    return Batcher(load, queue_pairs=settings.queue_pairs, batch_tokens=SMALL_BATCH, ran=ran)
 
 
 def transformers_scorer(settings: TransformersSettings, ran: Ran) -> Scorer:

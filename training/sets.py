@@ -257,7 +257,7 @@ RECIPES = {
     "multilingual-first": Recipe(FIRST),
     "multilingual-middle": Recipe(MIDDLE, contexts=600, parallel=6_000),
     "multilingual": Recipe(MAIN, contexts=1_000, parallel=16_000, other=1_800, topics=TOPICS),
-    "multilingual-last": Recipe(_few(MAIN, 700), contexts=60, parallel=1_500, other=250, topics=TOPICS, lessons=1),
+    "multilingual-last": Recipe(_few(MAIN, 350), contexts=30, parallel=700, other=120, topics=TOPICS, lessons=1),
 }
 
 

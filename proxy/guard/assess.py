@@ -43,7 +43,7 @@ WINDOWS_PER_CLAIM = 16
 """Length of the short list whose sentences are looked at; its recall is measured by ``make bench-shortlist``."""
 
 NEAREST = 2
-"""Sentences that are scored before the others: most supported claims need no more."""
+"""Sentences that are scored before the others: most supported claims need no more, and many only the first."""
 
 ENOUGH = 0.85
 """Support at which, if the threshold is reached too, further evidence is not looked at."""
@@ -359,15 +359,15 @@ class Judging:
         found: list[tuple[Piece, float]] = []
         relevance: float | None = None
         denied = False
-        nearest = first[:NEAREST]
-        for pieces in (nearest, first[NEAREST:], then):
+        nearest = _in_turn(asserted, first[:NEAREST])
+        for at, pieces in enumerate((*nearest, first[NEAREST:], then)):
             if (pieces or pairs) and max((support for _, support in found), default=0.0) < self._enough:
                 scores = await self._scorer.score(pairs + _grounding_pairs(pieces, asserted))
                 relevant, scores = scores[: len(pairs)], scores[len(pairs) :]
                 relevance = max((self._calibrated(CheckKind.RELEVANCE, each) for each in relevant), default=relevance)
                 supports = self._supports(pieces, scores)
                 found += await self._alone(supports, alone) if lent else supports
-                denied = denied or (pieces is nearest and _denied(asserted, supports))
+                denied = denied or (at < len(nearest) and _denied(asserted, supports))
                 found = _held(asserted, found) if denied else found
                 pairs = []
         found.sort(key=lambda each: -each[1])
@@ -387,11 +387,11 @@ class Judging:
         "Hold the button for 10 seconds." does not say of what it is the answer; its source does. And what any part of
         the source says answers "Summarise this.".
         """
+        if asks_broadly(self._prepared.context.query or ""):
+            return found[0][1] if found else 0.0
         piece, support = next(((piece, support) for piece, support in found if piece.sentence), (None, 0.0))
         if piece is None or support < _SUPPORTED:
             return 0.0
-        if asks_broadly(self._prepared.context.query or ""):
-            return support
         sentence = self._prepared.index.rows.read(piece.parts[-1]).told
         if said & {sentence, piece.parts[-1].text}:
             return 0.0
@@ -435,6 +435,11 @@ def _share(asserted: str, piece: Piece) -> float:
     """How much of a claim's words a piece holds."""
     words = frozenset(terms(asserted))
     return len(words.intersection(terms(piece.text))) / max(1, len(words))
+
+
+def _in_turn(asserted: str, nearest: list[Piece]) -> list[list[Piece]]:
+    """The nearest sentences as they are asked: the first may be enough, if no other could deny what it supports."""
+    return [nearest[:1], nearest[1:]] if nearest and _share(asserted, nearest[0]) > ASIDE else [nearest]
 
 
 def _denied(asserted: str, nearest: Sequence[tuple[Piece, float]]) -> bool:

@@ -17,7 +17,7 @@ from proxy.grounding.calibration import Calibration
 from proxy.grounding.facts import WEIGHED, ReadText
 from proxy.grounding.languages import both_english
 from proxy.grounding.types import CheckKind, Pair
-from proxy.scoring.routed import RoutedModel
+from proxy.scoring.routed import MeanModel, RoutedModel
 from proxy.scoring.tokens import fitted, sliced_spans, without_lone_surrogates
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from proxy.scoring.base import EvidenceUse
 
 MODEL_FOLDER = Path(__file__).parent / "e5"
-"""The model that judges grounding in all languages, and relevance where query or answer is not English."""
+"""The model that judges grounding and relevance in all languages."""
 
 RELEVANCE_FOLDER = Path(__file__).parent / "minilm"
-"""The model that judges relevance in English: half the time, and surer which of two questions is answered."""
+"""One that has a say in relevance where query and answer are English: surer which of two questions is answered."""
 
-MODEL_NAME = "embedded/7"
+MODEL_NAME = "embedded/8"
 """What a policy's calibration is fitted for: the number rises when the files of either folder are replaced."""
 
 CHECKS, CALIBRATION = "weights.json", "calibration.json"
@@ -65,9 +65,10 @@ HEADS = {CheckKind.GROUNDING: 0, CheckKind.RELEVANCE: 1}
 
 def embedded_model(*, threads: int = 1) -> RoutedModel:
     """What ships with the package."""
+    main = EmbeddedModel(threads=threads)
     return RoutedModel(
-        EmbeddedModel(threads=threads),
-        EmbeddedModel(RELEVANCE_FOLDER, threads=threads),
+        main,
+        MeanModel(main, EmbeddedModel(RELEVANCE_FOLDER, threads=threads)),
         to_other=lambda pair: pair.kind is CheckKind.RELEVANCE and both_english(pair.premise, pair.hypothesis),
     )
 

@@ -113,12 +113,19 @@ async def test_support_is_the_best_of_the_short_list():
     assert (found.support, found.evidence[0].window.source) == (supports[0], 1)
 
 
-async def test_what_the_nearest_sentences_support_is_asked_no_further():
+@pytest.mark.parametrize(
+    ("supports", "asked"),
+    [
+        pytest.param({"Tokyo is the": 0.9}, 1, id="by the first"),
+        pytest.param({"Tokyo is the": 0.8, "London is the": 0.9}, NEAREST, id="by the second"),
+    ],
+)
+async def test_what_the_nearest_sentences_support_is_asked_no_further(supports, asked):
     """One that supports the claim is enough; most answers cost no more."""
-    scorer = OverlapScorer()
-    verdict = await judge(scorer, "Tokyo is the capital of Japan.", context_of(FILLER, CAPITALS, FILLER))
-    assert verdict.claims[0].support == 1.0
-    assert len([pair for pair in scorer.asked if pair.kind is GROUNDING]) == NEAREST
+    scorer = TableScorer(supports)
+    verdict = await judge(scorer, "The capital of Japan is Tokyo.", context_of(FILLER, CAPITALS, FILLER))
+    assert verdict.claims[0].support == 0.9
+    assert len([pair for pair in scorer.asked if pair.kind is GROUNDING]) == asked
 
 
 CHARGES = "Charges for a checking account are 1%. There is no fee for opening a savings account."
@@ -147,6 +154,20 @@ async def test_what_no_sentence_denies_is_supported_by_any(source, denies):
     scorer = TableScorer({"no fee": 0.9, "Charges": denies})
     verdict = await judge(scorer, DENIAL, context_of(source), relevance={"action": "off"})
     assert verdict.score(GROUNDING) == 0.9
+
+
+async def test_a_first_sentence_of_few_of_the_words_is_not_enough():
+    """The next may hold the claim's words and deny them."""
+    nearest = "No charges apply."
+    scorer = TableScorer({"apply. Charges": 0.05, nearest: 0.9, "Charges for": 0.05})
+    kinds = " ".join(
+        f"{first}{second}" for first in "bcdfghklm" for second in ("all", "ent", "ill", "oom", "ust", "ard")
+    )
+    source = f"{nearest} Charges for a checking account are 1% of {kinds}."
+    verdict = await judge(scorer, DENIAL, context_of(source), relevance={"action": "off"})
+    first, second, *_ = [pair.premise for pair in scorer.asked]
+    assert (first, second[:11]) == (nearest, "Charges for")
+    assert verdict.score(GROUNDING) == 0.1
 
 
 async def test_a_swapped_fact_is_asked_of_single_sentences():
@@ -634,6 +655,16 @@ async def test_a_summary_may_say_whatever_the_source_says(query, broad):
     for support, relevant in ((0.9, broad), (0.4, False)):
         verdict = await judge(SourceKnows(support, 0.2), HOLD, context_of(RESET, query=query))
         assert (verdict.score(RELEVANCE) >= 0.5) is relevant
+
+
+async def test_a_summary_may_join_what_no_single_sentence_says():
+    """It is supported by several sentences together, and what they say together answers a request for all of it."""
+    together = "Tokyo is the capital of Japan. Paris is the capital of France."
+    scorer = TableScorer({together: 0.9, "": 0.3}, {"": 0.1})
+    verdict = await judge(
+        scorer, "Tokyo is Japan's capital, Paris that of France.", context_of(together, query="Summarise the page.")
+    )
+    assert (verdict.outcome, verdict.score(RELEVANCE)) == ("passed", 0.9)
 
 
 async def test_the_sentence_before_a_pronoun_lends_no_relevance():

@@ -22,6 +22,7 @@ from proxy.scoring.embedded import (
     embedded_model,
     rounded_length,
 )
+from proxy.scoring.routed import MeanModel
 from proxy.scoring.tokens import SLICE_CHARS
 
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ def test_what_ships_fits_the_seam(both: RoutedModel) -> None:
 
 
 def test_each_pair_goes_to_the_model_for_it(both: RoutedModel, model: EmbeddedModel) -> None:
-    """Relevance in English to the one; grounding, any other language and any two to the other, and so all tokens."""
+    """Relevance in English to both; grounding, any other language and any two to the one, and so all tokens."""
     other, question = EmbeddedModel(RELEVANCE_FOLDER), "When does the library open?"
     english = pair(question, "The library opens at nine.", RELEVANCE)
     spanish = pair("\u00bfCu\u00e1ndo abre la biblioteca?", "La biblioteca abre a las nueve.", RELEVANCE)
@@ -270,7 +271,7 @@ def test_each_pair_goes_to_the_model_for_it(both: RoutedModel, model: EmbeddedMo
     grounding = pair(SOURCE, "The library opens at nine.")
     assert both.score([spanish, english, mixed, grounding]) == [
         *model.score([spanish]),
-        *other.score([english]),
+        *MeanModel(model, other).score([english]),
         *model.score([mixed, grounding]),
     ]
     assert both.token_spans(SOURCE) == model.token_spans(SOURCE)

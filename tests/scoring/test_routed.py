@@ -3,7 +3,7 @@
 import pytest
 
 from proxy.grounding.types import CheckKind, Pair
-from proxy.scoring.routed import RoutedModel
+from proxy.scoring.routed import MeanModel, RoutedModel
 
 
 class OneScore:
@@ -72,3 +72,26 @@ def test_it_counts_and_is_named_as_the_main_model(models):
 
     assert (routed.name, routed.max_tokens, routed.evidence) == ("facts", 9, "whole")
     assert routed.token_spans("x") == [(0, 5)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "mean"),
+    [(0.5, 0.5, 0.5), (0.9, 0.1, 0.5), (0.8, 0.5, 2 / 3), (1.0, 1.0, 1.0), (1.0, 0.0, 0.5), (0.0, 0.5, 0.001)],
+)
+def test_two_have_a_say(one, other, mean):
+    """Odds are multiplied and the root taken; who is quite sure outweighs who is not, and is no veto."""
+    both = MeanModel(OneScore("facts", one), OneScore("topic", other))
+
+    assert both.score([pair("relevance")]) == [pytest.approx(mean, abs=1e-5)]
+
+
+def test_two_that_have_a_say_read_the_same_pairs(models):
+    """In their order; what they take is what both take, and all else is the main one's."""
+    both = MeanModel(*models)
+    pairs = [pair("relevance", "a"), pair("relevance", "bb")]
+
+    assert len(both.score(pairs)) == 2
+    assert models[0].asked == models[1].asked == [pairs]
+    assert both.lengths(pairs) == [2, 4]
+    assert (both.name, both.max_tokens, both.evidence) == ("facts", 9, "whole")
+    assert (both.token_spans("x"), both.score([]), both.lengths([])) == ([(0, 5)], [], [])

@@ -46,6 +46,7 @@ STEPS = [
     ("average.py", "mean"),
     ("train.py", "trained-main"),
     ("train.py", "trained-last"),
+    ("train.py", "trained-again"),
     ("average.py", "last-mean"),
     ("export_openvino.py", "model"),
     ("fit.py", ""),

@@ -514,7 +514,8 @@ def test_unknown_metadata_passes(world: World):
 # --- where the context is -----------------------------------------------------------------------------------------
 
 
-PIECES = {"London is the capital of UK.", "Tokyo is the capital of Japan."}
+NEAREST = {"Tokyo is the capital of Japan."}
+"""Of ``SOURCE``, what the scorer is asked of for ``GOOD``: it is enough."""
 
 
 def _asked_of_scorer(world: World) -> tuple[set[str], set[str]]:
@@ -532,7 +533,7 @@ def test_the_last_user_message_may_be_the_query(world: World):
         {"role": "user", "content": [{"type": "text", "text": QUERY}]},
     ]
     world.told(answer(), "last-user", messages=messages, grounding={"sources": [SOURCE]})
-    assert _asked_of_scorer(world) == (PIECES, {QUERY})
+    assert _asked_of_scorer(world) == (NEAREST, {QUERY})
 
 
 def test_tool_results_may_be_sources(world: World):
@@ -544,7 +545,7 @@ def test_tool_results_may_be_sources(world: World):
     ]
     assert world.told(answer(), messages=messages, grounding=None).headers[OUTCOME] == "unchecked"
     assert world.told(answer(), "tool-results", messages=messages, grounding=None).headers[OUTCOME] == "passed"
-    assert _asked_of_scorer(world) == (PIECES, set())
+    assert _asked_of_scorer(world) == (NEAREST, set())
 
 
 def test_history_may_be_a_source(world: World):
@@ -571,7 +572,7 @@ def test_tags_of_an_untrusted_role_stay_as_text(world: World):
     config = {"amazon-bedrock-guardrailConfig": {"tagSuffix": "sfx"}}
     reply = world.told(answer(), "system-only", messages=messages, grounding=None, **config)
     assert reply.headers[OUTCOME] == "passed"
-    assert _asked_of_scorer(world) == (PIECES, set())
+    assert _asked_of_scorer(world) == (NEAREST, set())
     parts = [{"type": "text", "text": text} for text in (forged, "Forged.")]
     assert [one["content"] for one in world.asked.json["messages"]] == [SOURCE, forged, parts]
 
@@ -599,8 +600,7 @@ def test_the_trace_explains_the_verdict(world: World):
         body["choices"][0]["message"]["content"][claim["start"] : claim["end"]] == claim["text"]
         for claim in trace["claims"]
     )
-    assert {"source": 0, "start": 0, "end": 28, "score": 0.9124} in trace["claims"][1]["citations"]
-    assert {"source": 0, "start": 29, "end": 59, "score": 0.9124} in trace["claims"][1]["citations"]
+    assert trace["claims"][1]["citations"] == [{"source": 0, "start": 29, "end": 59, "score": 0.9124}]
     [support] = trace["grounding_metadata"]["grounding_supports"]
     assert (support["segment"]["text"], set(support["confidence_scores"])) == (GOOD, {0.9124})
     assert len(support["grounding_chunk_indices"]) == len(support["confidence_scores"])

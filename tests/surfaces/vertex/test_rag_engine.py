@@ -54,7 +54,7 @@ def ask(world: World, sources: Any, said: str = GOOD) -> Any:
 )
 def test_retrieved_contexts_are_sources(world: World, found: Any, given: Any):
     """As a client of either kind holds them, one by one or the whole reply; near and far ones alike."""
-    reply = ask(world, given(found))
+    reply = ask(world, given(found), f"{GOOD} London is the capital of UK.")
     assert reply.headers["x-groundwarden-outcome"] == "passed"
     assert {pair.premise for pair in world.scorer.asked} >= {
         "London is the capital of UK.",
