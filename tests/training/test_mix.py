@@ -54,7 +54,7 @@ def data(tmp_path):
 @pytest.mark.parametrize("name", RECIPES)
 def test_nothing_of_an_evaluation_file_is_in_the_mix(data, name):
     """Of every set, the row that holds a sentence of an evaluation file is dropped, and the other is used."""
-    recipe = replace(RECIPES[name], parallel=20, other=5)
+    recipe = replace(RECIPES[name], parallel=20, other=5, lessons=0)  # lessons are of no set, and long
     made = list(mix.examples(data, recipe, Guard.of(data / "eval"), 1))
     assert not [each for each in made if "harbour bridge" in each.premise + each.hypothesis]
     groups = {each.group for each in made}
